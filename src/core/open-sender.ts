@@ -16,7 +16,7 @@ import { osascript } from './sender/osascript.ts';
 import { Sender } from './sender/sender.ts';
 import type { SentRows } from './sender/sent-rows.ts';
 
-interface SenderParts {
+interface OpenSenderParts {
   readonly config: Config;
   readonly host: Host;
   /** A clock that stops while the Mac sleeps, so that sleep does not use up the time limit of a running script. */
@@ -35,7 +35,7 @@ function attachmentRulesOf({ send, backend, dir }: Config): AttachmentRules {
 }
 
 /** Creates the sender, which drives Messages and then looks for the sent rows in chat.db. */
-export function openSender(parts: SenderParts): Sender {
+export function openSender(parts: OpenSenderParts): Sender {
   const { config, host, awake, connection, permissions, feed, publisher, idempotency, sentRows: rows, details } = parts;
   const { log } = host;
   return new Sender({

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, truncateSync, wr
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
-import { AddressBook, type AddressBookOptions } from '../../src/features/contacts/address-book.ts';
+import { AddressBook, type AddressBookParts } from '../../src/features/contacts/address-book.ts';
 import {
   AddressBookSource,
   addressBookFile,
@@ -37,7 +37,7 @@ function write(path: string, ...people: readonly NewPerson[]): void {
   source.close();
 }
 
-function open(folder: string, options: Partial<AddressBookOptions> = {}) {
+function open(folder: string, options: Partial<AddressBookParts> = {}) {
   const clock = new FakeClock();
   const log = collectingLog();
   const book = new AddressBook({ folder, isAllowed: () => true, callingCode: () => '1', clock, log, ...options });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
-import { type Post, Poster, type PosterOptions, type Target } from '../../src/core/webhooks/poster.ts';
+import { type Post, Poster, type PosterParts, type Target } from '../../src/core/webhooks/poster.ts';
 import { Receiver } from '../support/receiver.ts';
 
 const closers: (() => unknown)[] = [];
@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-function newPoster(options: Partial<PosterOptions>): Poster {
+function newPoster(options: Partial<PosterParts>): Poster {
   const poster = new Poster({ version: '1.2.3', clock: systemClock, retryWaitsMs: [10, 20], ...options });
   closers.push(() => poster.close());
   return poster;

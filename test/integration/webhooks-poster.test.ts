@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer, type Socket, type Se
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { RETRY_WAITS_MS } from '../../src/core/webhooks/delivery-attempts.ts';
-import { type Post, Poster, type PosterOptions, type Target } from '../../src/core/webhooks/poster.ts';
+import { type Post, Poster, type PosterParts, type Target } from '../../src/core/webhooks/poster.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { longWaits } from '../support/long-waits.ts';
@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-function newPoster(options: Partial<PosterOptions> = {}): Poster {
+function newPoster(options: Partial<PosterParts> = {}): Poster {
   const poster = new Poster({ version: '1.2.3', clock: systemClock, retryWaitsMs: [10, 20], ...options });
   closers.push(() => poster.close());
   return poster;

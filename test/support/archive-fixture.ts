@@ -6,7 +6,7 @@ import { systemClock } from '../../src/core/runtime/clock.ts';
 import { ArchiveSource } from '../../src/features/archive/archive-source.ts';
 import type { ArchivedLine } from '../../src/features/archive/archived-line.ts';
 import { ArchiveComparison, type Comparison } from '../../src/features/archive/compare.ts';
-import { type ExportOptions, exportArchive } from '../../src/features/archive/export.ts';
+import { type ExportParts, exportArchive } from '../../src/features/archive/export.ts';
 import type { ExportReport } from '../../src/features/archive/export-report.ts';
 import { type VerifyReport, verifyArchive } from '../../src/features/archive/verify.ts';
 import { DECODERS } from '../../src/features/rows.ts';
@@ -18,7 +18,7 @@ const NEVER = new AbortController().signal;
 export async function archived(
   chatDb: string,
   folder: string,
-  options: Partial<ExportOptions> = {},
+  options: Partial<ExportParts> = {},
 ): Promise<ExportReport> {
   const connection = new Connection({ path: chatDb, home: '/home/nobody', log: collectingLog(), decoders: DECODERS });
   try {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { examples } from '../../src/core/http/openapi/examples.ts';
 import type { RunCommand } from '../../src/core/runtime/command.ts';
-import { type MacReport, macReport, type ReportOptions } from '../../src/features/doctor/cli/mac-report.ts';
+import { type MacReport, macReport, type ReportParts } from '../../src/features/doctor/cli/mac-report.ts';
 import type { ReportClient } from '../../src/features/doctor/cli/report-client.ts';
 import { PARTS } from '../../src/features/doctor/cli/send-to-me.ts';
 import { diagnosticsExample } from '../../src/features/doctor/document.ts';
@@ -29,7 +29,7 @@ export const reportClient: ReportClient = {
 /** Returns the report of this Mac, with all optional parts unless said otherwise. */
 export function reportOf(
   mac: StandInMac,
-  changes: Partial<ReportOptions> & { readonly run?: RunCommand; readonly platform?: string } = {},
+  changes: Partial<ReportParts> & { readonly run?: RunCommand; readonly platform?: string } = {},
 ): Promise<MacReport> {
   const { run = mac.run, platform = 'darwin', ...options } = changes;
   const machine = mac.machine({ run: withQuickNpm(run), platform });

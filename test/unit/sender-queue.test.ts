@@ -1,14 +1,14 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { SenderOptions } from '../../src/core/sender/sender.ts';
+import type { SenderParts } from '../../src/core/sender/sender.ts';
 import { eventually } from '../support/eventually.ts';
 import { failed } from '../support/in-memory-messages.ts';
 import { folder, idle, photo, setUp } from '../support/sender-fixture.ts';
 
 describe('an attachment that is exchanged while its send waits', () => {
   /** Returns rules that tell when a check reads them a second time: by then it has looked at the file. */
-  const watchedRules = (): { readonly rules: SenderOptions['attachments']; readonly looks: () => number } => {
+  const watchedRules = (): { readonly rules: SenderParts['attachments']; readonly looks: () => number } => {
     let looks = 0;
     return {
       rules: {

@@ -23,7 +23,7 @@ const TAR = 'application/x-tar';
 /** Returns a message's listed attachments, in the order in which chat.db stores them (decision B5). */
 export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly AttachmentDetails[] {
   const { at } = ATTACHMENT_COLUMNS;
-  const { path: database } = snapshot.database.options;
+  const { path: database } = snapshot.database.parts;
   return snapshot.listedAttachments(rowId).map(({ n, path, row }, index) => {
     const bytes = row[at.bytes];
     const transfer = TRANSFER_STATES[Number(row[at.state] ?? Number.NaN) - FIRST_STATE] ?? null;
@@ -100,7 +100,7 @@ function attachmentContentOf(
   budget: RowBudget,
 ): Partial<AttachmentDetails> {
   const beginning = (most: number): Buffer | undefined =>
-    snapshot.isRowLeftOut ? undefined : beginningOf(snapshot.database.options.path, file.path, most);
+    snapshot.isRowLeftOut ? undefined : beginningOf(snapshot.database.parts.path, file.path, most);
   const { width, height, transcript: spoken } = runs.get(file.guid) ?? {};
   const known = spoken === undefined ? file : { ...file, transcript: spoken };
   const values = addedValues(snapshot, 'file', row);

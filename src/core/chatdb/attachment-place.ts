@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, sep } from 'node:path';
-import type { ChatDatabaseOptions } from './chatdb-handle.ts';
+import type { ChatDatabaseParts } from './chatdb-handle.ts';
 
 /** The folders beside chat.db in which Messages keeps the files of messages. */
 const FOLDERS = ['Attachments', 'StickerCache', join('Caches', 'Previews')];
@@ -12,7 +12,7 @@ const KEPT = new RegExp(`^[~/].*?/(?:Messages|SMS)/((?:${FOLDERS.join('|')})/.+)
 /** Names between one of these folders and a folder that was sent. Above them, a folder holds files of other messages. */
 const MIN_DEPTH = 2;
 
-type Place = Pick<ChatDatabaseOptions, 'path' | 'home'>;
+type Place = Pick<ChatDatabaseParts, 'path' | 'home'>;
 
 /**
  * Returns the absolute path for a stored file name; null for a file that has no name yet (decision B5). A file of

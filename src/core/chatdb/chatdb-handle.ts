@@ -9,7 +9,7 @@ import type { Decoder } from './decoder.ts';
 import { type Damage, ReadAround } from './read-around.ts';
 import { isCorrupt } from './temporary-tables.ts';
 
-export interface ChatDatabaseOptions {
+export interface ChatDatabaseParts {
   readonly path: string;
   /**
    * The folder for which `~` stands in attachment paths. Used only if the database is not in a `Library/Messages`
@@ -49,7 +49,7 @@ const CACHE_KIB = 4096;
  * call (decision B1).
  */
 export class ChatDbHandle {
-  readonly options: ChatDatabaseOptions;
+  readonly parts: ChatDatabaseParts;
   readonly #around: ReadAround;
   #schema: SchemaInfo;
   #isPreparing: boolean;
@@ -58,25 +58,25 @@ export class ChatDbHandle {
   /** Value of `PRAGMA schema_version` at the time when `schema` was read. */
   readonly #schemaVersion: number;
 
-  private constructor(sqlite: Sqlite, options: ChatDatabaseOptions, inSlices: boolean) {
-    this.options = options;
+  private constructor(sqlite: Sqlite, parts: ChatDatabaseParts, inSlices: boolean) {
+    this.parts = parts;
     this.#sqlite = sqlite;
     this.#schemaVersion = this.#readSchemaVersion();
     this.#around = new ReadAround(sqlite);
     this.#isPreparing = this.#around.lacksJoinIndex();
     if (this.#isPreparing && !inSlices) this.prepare();
-    this.#schema = readSchemaInfo(sqlite, options);
+    this.#schema = readSchemaInfo(sqlite, parts);
   }
 
   /**
    * Opens the database. Throws SQLite's error if it cannot be opened, and an AppError if it is not a database of
    * Messages. With `inSlices`, a missing index is left to calls of `prepare`.
    */
-  static open(options: ChatDatabaseOptions, { isImmutable = false, inSlices = false } = {}): ChatDbHandle {
-    const sqlite = openSqlite(options.path, { readonly: true, isImmutable, busyTimeoutMs: BUSY_TIMEOUT_MS });
+  static open(parts: ChatDatabaseParts, { isImmutable = false, inSlices = false } = {}): ChatDbHandle {
+    const sqlite = openSqlite(parts.path, { readonly: true, isImmutable, busyTimeoutMs: BUSY_TIMEOUT_MS });
     try {
       sqlite.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA mmap_size = 0`);
-      return new ChatDbHandle(sqlite, options, inSlices);
+      return new ChatDbHandle(sqlite, parts, inSlices);
     } catch (error) {
       sqlite.close();
       throw error;
@@ -137,7 +137,7 @@ export class ChatDbHandle {
   prepare(limit?: number): void {
     if (!this.#around.copyJoins(limit)) return;
     this.#isPreparing = false;
-    this.#schema = readSchemaInfo(this.#sqlite, this.options);
+    this.#schema = readSchemaInfo(this.#sqlite, this.parts);
   }
 
   /** Finds the rows that cannot be read. Reads the whole of chat.db, which can take seconds. */
@@ -241,7 +241,7 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = lookupTable({
 /** Reads which tables and columns exist. Throws `chat_db_unavailable` if a table or column of `REQUIRED` is missing. */
 export function readSchemaInfo(
   sqlite: Sqlite,
-  { associatedRows = 'reactions', hidden = [], decoders = [] }: Partial<ChatDatabaseOptions> = {},
+  { associatedRows = 'reactions', hidden = [], decoders = [] }: Partial<ChatDatabaseParts> = {},
 ): SchemaInfo {
   const tables = new Map<string, ReadonlySet<string>>();
   const indexes: Index[] = [];

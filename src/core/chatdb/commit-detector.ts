@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../model/ports/host-ports.ts';
 import type { BackendHealth } from '../model/ports/reading-ports.ts';
 import type { Connection } from './connection.ts';
 
-export interface CommitDetectorOptions {
+export interface CommitDetectorParts {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly pollIntervalMs: number;
@@ -24,7 +24,7 @@ const CHECKS_AFTER_EVENT_MS = [1, 3, 8, 20, 50];
  * watcher reports a write to the -wal. Watches the new -wal whenever the -wal is replaced.
  */
 export class CommitDetector {
-  readonly #options: CommitDetectorOptions;
+  readonly #parts: CommitDetectorParts;
   readonly #listeners = new Set<() => void>();
   #watcher: FSWatcher | undefined;
   #watchedWal: string | null = null;
@@ -34,8 +34,8 @@ export class CommitDetector {
   #lastHealth: string | undefined;
   #isClosed = false;
 
-  constructor(options: CommitDetectorOptions) {
-    this.#options = options;
+  constructor(parts: CommitDetectorParts) {
+    this.#parts = parts;
   }
 
   /** Registers a listener. It is called after each commit, and each time the database has been opened or reopened. */
@@ -61,12 +61,12 @@ export class CommitDetector {
   #poll(): void {
     this.#check();
     if (this.#isClosed) return;
-    this.#cancelPoll = this.#options.clock.after(this.#options.pollIntervalMs, () => this.#poll());
+    this.#cancelPoll = this.#parts.clock.after(this.#parts.pollIntervalMs, () => this.#poll());
   }
 
   /** Checks once and calls the listeners if there may be something new. Returns true in that case. */
   #check(): boolean {
-    const { connection, onHealth } = this.#options;
+    const { connection, onHealth } = this.#parts;
     const change = connection.check();
     // The first check counts as new even if nothing changed: an earlier read may have opened the database without
     // calling the listeners.
@@ -102,7 +102,7 @@ export class CommitDetector {
   #checkLater(step: number): void {
     const at = CHECKS_AFTER_EVENT_MS[step];
     if (at === undefined || this.#isClosed) return;
-    const { clock, connection } = this.#options;
+    const { clock, connection } = this.#parts;
     const before = CHECKS_AFTER_EVENT_MS[step - 1] ?? 0;
     const isLast = step === CHECKS_AFTER_EVENT_MS.length - 1;
     this.#cancelCheck = clock.after(at - before, () => {
@@ -112,7 +112,7 @@ export class CommitDetector {
   }
 
   #rearm(): void {
-    const { connection, isWatching = true } = this.#options;
+    const { connection, isWatching = true } = this.#parts;
     if (!isWatching || this.#isClosed || connection.walId === this.#watchedWal) return;
     this.#unwatch();
     if (connection.walId === null) return;

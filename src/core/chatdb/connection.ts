@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AppError, isAppError } from '../model/errors.ts';
 import type { BackendHealth } from '../model/ports/reading-ports.ts';
 import { problem } from '../model/problems.ts';
-import { type ChatDatabaseOptions, ChatDbHandle } from './chatdb-handle.ts';
+import { type ChatDatabaseParts, ChatDbHandle } from './chatdb-handle.ts';
 import {
   areSameFiles,
   type DatabaseFiles,
@@ -43,7 +43,7 @@ interface Open {
  */
 export class Connection {
   readonly path: string;
-  readonly #options: ChatDatabaseOptions;
+  readonly #options: ChatDatabaseParts;
   #open: Open | undefined;
   #failure: AppError | undefined;
   #isClosed = false;
@@ -54,7 +54,7 @@ export class Connection {
   readonly #surveyElsewhere: (() => Promise<Damage>) | undefined;
 
   /** `surveyElsewhere` finds unreadable rows in another thread. Without it, the read that meets a damaged page does. */
-  constructor(options: ChatDatabaseOptions, surveyElsewhere?: () => Promise<Damage>) {
+  constructor(options: ChatDatabaseParts, surveyElsewhere?: () => Promise<Damage>) {
     this.path = options.path;
     this.#options = options;
     this.#surveyElsewhere = surveyElsewhere;

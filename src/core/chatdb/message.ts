@@ -79,7 +79,7 @@ export function bodyOf(row: Row, snapshot: Snapshot): string {
   const rowId = row[at.rowId] as number;
   const text = Number(stored) === EDITED_BODY ? editedBody(snapshot, rowId) : decodedBody(snapshot, rowId, stored);
   if (text === undefined) {
-    snapshot.database.options.log.debug('a message body could not be decoded', { rowId });
+    snapshot.database.parts.log.debug('a message body could not be decoded', { rowId });
   }
   return text ?? '';
 }

@@ -91,7 +91,7 @@ export class Snapshot {
 
   /** Runs `decode`, which decodes content of this row, and notes that it does. */
   decoding<Result>(rowId: number, decode: () => Result): Result {
-    const { decoding } = this.database.options;
+    const { decoding } = this.database.parts;
     if (decoding === undefined) return decode();
     this.#isRowLeftOut = decoding.isLeftOut(rowId);
     decoding.begin(rowId);
@@ -221,7 +221,7 @@ export class Snapshot {
     const rows = this.database.all(this.queries.attachments, rowId);
     const left = rows.some((row) => row[at.isPartlyUnsent] === 1) ? this.#attachmentsInBody(rowId) : undefined;
     return [...rows, ...this.#unjoinedAttachments(rowId, rows)]
-      .map((row, n) => ({ n, path: pathOfStored(toText(row[at.filename]), this.database.options), row }))
+      .map((row, n) => ({ n, path: pathOfStored(toText(row[at.filename]), this.database.parts), row }))
       .filter(
         ({ path, row }) =>
           !isLinkPreview(path ?? toText(row[at.transferName])) && left?.has(toText(row[at.guid])) !== false,

@@ -21,7 +21,10 @@ interface PipelinesParts {
   readonly log: Log;
 }
 
-/** The pipelines of one service, and the total numbers of their running and waiting requests. */
+/**
+ * The pipelines of one service, and the total numbers of their running and waiting requests. Node's server bounds only
+ * the answers that wait to be sent: of 2,000 pipelined requests, it starts 2,000 at once.
+ */
 export class Pipelines {
   readonly parts: PipelinesParts;
   waiting = 0;

@@ -21,7 +21,7 @@ const SCRIPT = fileURLToPath(new URL('./automation.applescript', import.meta.url
 const NOT_RUNNING = -600;
 const REFUSED = -1743;
 
-export interface AutomationOptions {
+export interface AutomationParts {
   /** Absolute path of osascript. `open` is expected in the same folder. */
   readonly osascriptPath: string;
   readonly clock: Clock;
@@ -37,8 +37,8 @@ export interface AutomationOptions {
  * Sends Messages a harmless request on behalf of this process, after opening Messages if it is not running. If macOS
  * prompts the user, waits for the answer.
  */
-export async function askAutomation(options: AutomationOptions): Promise<PermissionReport> {
-  const { osascriptPath, clock, signal } = options;
+export async function askAutomation(parts: AutomationParts): Promise<PermissionReport> {
+  const { osascriptPath, clock, signal } = parts;
   const run = commandRunner({ LANG: 'en_US.UTF-8' }, clock);
   let startedMs = clock.monotonic();
   const ask = (): Promise<CommandResult> => {
@@ -58,8 +58,8 @@ export async function askAutomation(options: AutomationOptions): Promise<Permiss
     }
   }
   const tookMs = clock.monotonic() - startedMs;
-  if (result.code === 0) options.onAnswer?.(tookMs);
-  const isAtOnce = tookMs < DIALOG_TAKES_MS && options.wasAsked !== true;
+  if (result.code === 0) parts.onAnswer?.(tookMs);
+  const isAtOnce = tookMs < DIALOG_TAKES_MS && parts.wasAsked !== true;
   return report(result, isAtOnce);
 }
 

@@ -11,7 +11,7 @@ export interface NativePermissions {
   getAuthStatus(type: 'full-disk-access'): string;
 }
 
-export interface PermissionOptions {
+export interface PermissionParts {
   /** The platform's name in Node: `darwin` on a Mac. */
   readonly platform: string;
   readonly osascriptPath: string;
@@ -27,7 +27,7 @@ export interface PermissionOptions {
  * them to this process.
  */
 export class MacPermissions implements Permissions {
-  readonly #options: PermissionOptions;
+  readonly #parts: PermissionParts;
   readonly #stop = new AbortController();
   readonly #known = new Map<PermissionReport['name'], PermissionReport>();
   /** The running request to control Messages. Callers share it, because a second request would show a second dialog. */
@@ -36,8 +36,8 @@ export class MacPermissions implements Permissions {
   #wasAsked = false;
   #answer: MessagesAnswer | undefined;
 
-  constructor(options: PermissionOptions) {
-    this.#options = options;
+  constructor(parts: PermissionParts) {
+    this.#parts = parts;
   }
 
   get known(): readonly PermissionReport[] {
@@ -51,7 +51,7 @@ export class MacPermissions implements Permissions {
 
   /** Records how long Messages took to answer a script, in milliseconds. */
   noteAnswer(tookMs: number): void {
-    const checkedAt = isoSecond(this.#options.clock.now());
+    const checkedAt = isoSecond(this.#parts.clock.now());
     this.#answer = { answer_ms: Math.round(tookMs), checked_at: checkedAt };
   }
 
@@ -60,7 +60,7 @@ export class MacPermissions implements Permissions {
    * only a hint, because the module probes other files (decision T5).
    */
   async fullDiskAccess(): Promise<PermissionReport> {
-    const state = this.#options.chatDbAccess?.() ?? (await nativeState(this.#options)) ?? 'unknown';
+    const state = this.#parts.chatDbAccess?.() ?? (await nativeState(this.#parts)) ?? 'unknown';
     return this.#keep(diskReport(state));
   }
 
@@ -70,7 +70,7 @@ export class MacPermissions implements Permissions {
    */
   async automation(): Promise<PermissionReport> {
     this.#question ??= this.#ask();
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     let cancel = (): void => {};
     const inTime = new Promise<PermissionReport>((resolve) => {
       cancel = clock.after(ANSWER_WITHIN_MS, () => resolve(this.#keep(asking())));
@@ -100,7 +100,7 @@ export class MacPermissions implements Permissions {
   }
 
   async #ask(): Promise<PermissionReport> {
-    const { osascriptPath, clock } = this.#options;
+    const { osascriptPath, clock } = this.#parts;
     // Records the answer time only if the permission was granted before. Otherwise the time may include a person
     // reading the dialog.
     const wasGranted = this.#known.get('automation')?.state === 'granted';
@@ -125,7 +125,7 @@ export class MacPermissions implements Permissions {
 async function nativeState({
   platform,
   loadNative = () => import('node-mac-permissions'),
-}: PermissionOptions): Promise<PermissionReport['state'] | undefined> {
+}: PermissionParts): Promise<PermissionReport['state'] | undefined> {
   if (platform !== 'darwin') return undefined;
   try {
     const status = (await loadNative()).default.getAuthStatus('full-disk-access');

@@ -16,7 +16,7 @@ const SLOW_AFTER_MS = 600_000;
 const LOOK_SLOWLY_EVERY_MS = 60_000;
 const LOOK_LIMIT_MS = 10_000;
 
-export interface PermissionWatcherOptions {
+export interface PermissionWatcherParts {
   readonly path: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -33,21 +33,21 @@ export interface PermissionWatcherOptions {
  * `onGranted`, because this process must restart (decision C6).
  */
 export class PermissionWatcher {
-  readonly #options: PermissionWatcherOptions;
+  readonly #parts: PermissionWatcherParts;
   #isAway = false;
   #awaySinceMs = 0;
   #isClosed = false;
   #cancel: Cancel | undefined;
 
-  constructor(options: PermissionWatcherOptions) {
-    this.#options = options;
+  constructor(parts: PermissionWatcherParts) {
+    this.#parts = parts;
   }
 
   set({ isAway }: { readonly isAway: boolean }): void {
     if (isAway === this.#isAway || this.#isClosed) return;
     this.#isAway = isAway;
     this.#cancel?.();
-    this.#awaySinceMs = this.#options.clock.monotonic();
+    this.#awaySinceMs = this.#parts.clock.monotonic();
     if (isAway) this.#again();
   }
 
@@ -58,14 +58,14 @@ export class PermissionWatcher {
   }
 
   #again(): void {
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     const isSlow = clock.monotonic() - this.#awaySinceMs >= SLOW_AFTER_MS;
     this.#cancel = clock.after(isSlow ? LOOK_SLOWLY_EVERY_MS : LOOK_EVERY_MS, () => void this.#look());
   }
 
   async #look(): Promise<void> {
-    const { path, log, onGranted, moduleFolder = new URL('.', import.meta.url) } = this.#options;
-    const { freshProcessCanOpen = (wanted: string) => canOpen(wanted, moduleFolder) } = this.#options;
+    const { path, log, onGranted, moduleFolder = new URL('.', import.meta.url) } = this.#parts;
+    const { freshProcessCanOpen = (wanted: string) => canOpen(wanted, moduleFolder) } = this.#parts;
     const can = await freshProcessCanOpen(path);
     if (!this.#isAway) return;
     if (!can) return this.#again();

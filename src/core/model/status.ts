@@ -47,6 +47,11 @@ export function webhookLabel({ name, origin }: Pick<WebhookSummary, 'name' | 'or
   return name ?? origin.replace(/^https?:\/\//, '');
 }
 
+/** Reports whether events wait for the webhook, because deliveries to it fail. */
+export function isBehind({ state }: Pick<WebhookSummary, 'state'>): boolean {
+  return state === 'failing' || state === 'held';
+}
+
 /** Returns a warning for each webhook that has dropped events. */
 export function droppedWarnings(webhooks: readonly WebhookSummary[]): readonly StatusWarning[] {
   return webhooks.flatMap((webhook) => {

@@ -1,5 +1,5 @@
 import { capital } from './capital.ts';
-import { type StatusReport, type WebhookSummary, webhookLabel } from './status.ts';
+import { isBehind, type StatusReport, type WebhookSummary, webhookLabel } from './status.ts';
 
 /** `text` says whether everything works. `next` gives the reason or the consequence; it may be empty. */
 export interface Verdict {
@@ -98,10 +98,6 @@ function whatIsKept(webhooks: readonly WebhookSummary[]): string {
 /** Reports whether a webhook drops events. Only dropped events count as failures; a held one does not. */
 function isDropping({ state, consecutive_failures: failures }: WebhookSummary): boolean {
   return state === 'failing' && failures > 0;
-}
-
-function isBehind({ state }: WebhookSummary): boolean {
-  return state === 'failing' || state === 'held';
 }
 
 function inWords(count: number): string {

@@ -17,7 +17,7 @@ import type { Clock } from '../model/ports/host-ports.ts';
 import type { RunCommand } from './command.ts';
 import { fetchNodePackage, integrityOf, type VerifiedNodePackage } from './node-package.ts';
 
-export interface DownloadedNodeOptions {
+export interface DownloadedNodeParts {
   readonly pinned: VerifiedNodePackage;
   /** The cache folder: everything in it can be created or downloaded again. */
   readonly cacheFolder: string;
@@ -37,8 +37,8 @@ const INTERRUPTED_MS = 60 * 60_000;
  * missing, was altered, or could have been altered by another user. Throws `package_altered`, or `node_not_fetched`
  * with the reason.
  */
-export async function downloadedNode(options: DownloadedNodeOptions): Promise<string> {
-  const { pinned, cacheFolder, run, clock, onDownload } = options;
+export async function downloadedNode(parts: DownloadedNodeParts): Promise<string> {
+  const { pinned, cacheFolder, run, clock, onDownload } = parts;
   const folder = join(cacheFolder, `node-${pinned.version}-${pinned.name.replace(/^node-(?:bin-)?/, '')}`);
   const node = join(folder, 'node');
   mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });

@@ -1,7 +1,7 @@
 import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 
-export interface LogFileOptions {
+export interface LogFileParts {
   readonly clock: Clock;
   readonly log: Log;
   /**
@@ -20,18 +20,18 @@ const EVERY_MS = 60_000;
  * it is too large, copies it to `<name>.1` and empties it. Does not rename the file, because launchd keeps it open and
  * appends to it. A line written between copying and emptying is lost.
  */
-export function boundLogFiles(files: readonly string[], options: LogFileOptions): Cancel {
-  const { clock, everyMs = EVERY_MS } = options;
+export function boundLogFiles(files: readonly string[], parts: LogFileParts): Cancel {
+  const { clock, everyMs = EVERY_MS } = parts;
   const failed = new Set<string>();
   let cancel: Cancel = () => undefined;
   const look = (): void => {
     for (const file of files) {
       try {
-        setAside(file, options.maxBytes ?? MAX_BYTES);
+        setAside(file, parts.maxBytes ?? MAX_BYTES);
         failed.delete(file);
       } catch (error) {
         // Logs the failure once per file, because repeated warnings would make the log grow further.
-        if (!failed.has(file)) options.log.warn('could not rotate a log file', { file, error });
+        if (!failed.has(file)) parts.log.warn('could not rotate a log file', { file, error });
         failed.add(file);
       }
     }

@@ -7,7 +7,7 @@ import { problem } from '../model/problems.ts';
 import { sqliteLibrary } from './sqlite.ts';
 import { WatchedRow } from './watched-row.ts';
 
-export interface ReaderThreadOptions {
+export interface ReaderThreadParts {
   /** Path of chat.db. */
   readonly path: string;
   /** The home folder that replaces `~` in attachment names. */
@@ -77,7 +77,7 @@ const MAX_LOOKS = 5;
  * better-sqlite3 and node:sqlite load the same copy into every thread of a process.
  */
 export class ReaderThread<Targets> {
-  readonly #options: ReaderThreadOptions;
+  readonly #parts: ReaderThreadParts;
   readonly #calls = new Map<number, Call>();
   readonly #row = new WatchedRow();
   #cancelLook: Cancel | undefined;
@@ -87,8 +87,8 @@ export class ReaderThread<Targets> {
   #cancelEnd: Cancel | undefined;
   #isClosed = false;
 
-  constructor(options: ReaderThreadOptions) {
-    this.#options = options;
+  constructor(parts: ReaderThreadParts) {
+    this.#parts = parts;
   }
 
   /** False in Bun and wherever else Postern runs from its TypeScript sources: a worker cannot load these. */
@@ -136,7 +136,7 @@ export class ReaderThread<Targets> {
   }
 
   #start(): Worker {
-    const { path, home, associatedRows, hidden, script } = this.#options;
+    const { path, home, associatedRows, hidden, script } = this.#parts;
     // `execArgv` is empty, so that Node options of the main thread (a debugger, a probe) do not apply to the reader
     // thread.
     const worker = new Worker(script, {
@@ -159,7 +159,7 @@ export class ReaderThread<Targets> {
 
   #settle(answer: ThreadAnswer): void {
     if ('debug' in answer) {
-      this.#options.log.debug(answer.debug, answer.fields);
+      this.#parts.log.debug(answer.debug, answer.fields);
       return;
     }
     const call = this.#calls.get(answer.id);
@@ -170,14 +170,14 @@ export class ReaderThread<Targets> {
     this.#cancelLook?.();
     this.#cancelLook = undefined;
     this.#worker?.unref();
-    this.#cancelEnd = this.#options.clock.after(IDLE_MS, () => {
+    this.#cancelEnd = this.#parts.clock.after(IDLE_MS, () => {
       this.#worker?.postMessage(undefined);
       this.#worker = undefined;
     });
   }
 
   #lookLater(): Cancel {
-    return this.#options.clock.after(LOOK_MS, () => {
+    return this.#parts.clock.after(LOOK_MS, () => {
       this.#cancelLook = this.#lookLater();
       if (this.#row.look() >= this.#maxLooks) void this.#worker?.terminate();
     });
@@ -190,8 +190,8 @@ export class ReaderThread<Targets> {
    */
   #retry(failure: unknown): void {
     const rowId = this.#row.leaveOut();
-    if (rowId === undefined) this.#options.log.error('the reader thread ended unexpectedly', { error: failure });
-    else this.#options.log.error('the content of a message could not be decoded and is left out', { row: rowId });
+    if (rowId === undefined) this.#parts.log.error('the reader thread ended unexpectedly', { error: failure });
+    else this.#parts.log.error('the content of a message could not be decoded and is left out', { row: rowId });
     const retried: Call[] = [];
     for (const call of this.#calls.values()) {
       if (call.isRetry && rowId === undefined) {

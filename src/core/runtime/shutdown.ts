@@ -9,7 +9,7 @@ const STOP_LIMIT_MS = 9500;
 /** The exit code that shells report for a process ended by SIGTERM: 128 plus the signal's number. */
 const TERMINATED = 143;
 
-export interface ShutdownOptions {
+export interface ShutdownParts {
   readonly log: ProcessLog;
   readonly clock: Clock;
   /**
@@ -25,13 +25,13 @@ export interface ShutdownOptions {
 export class Shutdown {
   /** Resolves once the process should end gracefully. */
   readonly wanted: Promise<void>;
-  readonly #options: ShutdownOptions;
+  readonly #parts: ShutdownParts;
   #want: () => void = () => {};
   #exitCode: number | undefined;
   #isSignalled = false;
 
-  constructor(options: ShutdownOptions) {
-    this.#options = options;
+  constructor(parts: ShutdownParts) {
+    this.#parts = parts;
     this.wanted = new Promise((resolve) => {
       this.#want = resolve;
     });
@@ -43,7 +43,7 @@ export class Shutdown {
 
   /** Handles signals and uncaught errors from now on, instead of Node's defaults. */
   watch(): void {
-    const { log, isTerminal } = this.#options;
+    const { log, isTerminal } = this.#parts;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.removeAllListeners(signal); // dist/main.js has listeners that would exit at once
       process.on(signal, () => this.#signalled(signal));
@@ -65,8 +65,8 @@ export class Shutdown {
     const isFirst = this.#exitCode === undefined;
     this.#exitCode = exitCode;
     if (!isFirst) return;
-    this.#options.clock.after(STOP_LIMIT_MS, () => {
-      this.#options.log.error('shutdown took too long, exiting now');
+    this.#parts.clock.after(STOP_LIMIT_MS, () => {
+      this.#parts.log.error('shutdown took too long, exiting now');
       this.#exitNow(this.exitCode);
     });
     this.#want();
@@ -75,7 +75,7 @@ export class Shutdown {
   #signalled(signal: NodeJS.Signals): void {
     if (this.#isSignalled) this.#exitNow(this.exitCode);
     this.#isSignalled = true;
-    this.#options.log.info('stopping', { signal });
+    this.#parts.log.info('stopping', { signal });
     this.want(this.#exitCodeAfter(signal));
   }
 
@@ -85,11 +85,11 @@ export class Shutdown {
    * agent, launchd ignores the code.
    */
   #exitCodeAfter(signal: NodeJS.Signals): number {
-    return signal === 'SIGTERM' && this.#options.supervised ? TERMINATED : 0;
+    return signal === 'SIGTERM' && this.#parts.supervised ? TERMINATED : 0;
   }
 
   #exitNow(exitCode: number): void {
-    this.#options.log.flush();
+    this.#parts.log.flush();
     process.exit(exitCode);
   }
 }

@@ -36,7 +36,7 @@ const ORDER_MS = 250;
  */
 const FOLLOW_EVERY_MS = { watched: 250, recent: 1000, old: 10_000 };
 
-export interface ConfirmOptions {
+export interface ConfirmParts {
   readonly lookup: TolerantLookup;
   readonly store: SentPartStore;
   readonly clock: Clock;
@@ -52,14 +52,14 @@ export class Confirmations {
   /** Parts without a row, in the order of their runs. */
   #expected: Waiting[] = [];
   readonly #paired: PairedParts;
-  readonly #options: ConfirmOptions;
+  readonly #parts: ConfirmParts;
   #hasGaps = false;
   #cancelFollowing: Cancel | undefined;
   #isClosed = false;
 
-  constructor(options: ConfirmOptions) {
-    this.#options = options;
-    this.#paired = new PairedParts(options.clock);
+  constructor(parts: ConfirmParts) {
+    this.#parts = parts;
+    this.#paired = new PairedParts(parts.clock);
   }
 
   /** True if some part could not be recorded. */
@@ -69,7 +69,7 @@ export class Confirmations {
 
   /** Resumes looking for the rows of parts that an earlier process sent. */
   start(): void {
-    const { store, clock } = this.#options;
+    const { store, clock } = this.#parts;
     for (const { number, afterRowId, chat, content, atMs } of store.open()) {
       const notedAtMs = clock.monotonic() - Math.max(clock.now() - atMs, 0);
       this.#expected.push({ number, afterRowId, chat, content, notedAtMs, atMs, endedAtMs: notedAtMs });
@@ -86,7 +86,7 @@ export class Confirmations {
   /** Records a part before it can be sent. Call this right before Messages is asked to send it. */
   expect(chat: ExpectedChat, content: Content, request: SendRequest, serviceReason?: ServiceReason): Expectation {
     const { requestId, keyId, recordedAs: idempotencyKey = request.idempotencyKey } = request;
-    const { lookup, clock } = this.#options;
+    const { lookup, clock } = this.#parts;
     const afterRowId = lookup.highestRowId();
     const hash = contentHash(content);
     const atMs = clock.now();
@@ -119,14 +119,14 @@ export class Confirmations {
 
   /** Records that the part's last run has ended. */
   end(expectation: Expectation): void {
-    (expectation as Waiting).endedAtMs = this.#options.clock.monotonic();
+    (expectation as Waiting).endedAtMs = this.#parts.clock.monotonic();
   }
 
   /** Stops waiting for the row of a part that may have been sent. The origin of a row like it stays uncertain. */
   giveUp(expectation: Expectation): void {
     this.#remove(expectation);
     const { number } = expectation;
-    const highestRowId = this.#options.lookup.highestRowId();
+    const highestRowId = this.#parts.lookup.highestRowId();
     if (number === undefined || highestRowId === undefined) return;
     this.#stored((store) => store.giveUp(number, highestRowId));
   }
@@ -136,7 +136,7 @@ export class Confirmations {
    * that appears after the next run has begun is then the next run's.
    */
   async settle(content: Content, signal: AbortSignal): Promise<void> {
-    const { clock, confirmMs } = this.#options;
+    const { clock, confirmMs } = this.#parts;
     const hash = contentHash(content);
     const mayCome = ({ content: other, endedAtMs = 0 }: Waiting): boolean =>
       fits(other, hash.split(' ')) && endedAtMs + confirmMs > clock.monotonic();
@@ -183,7 +183,7 @@ export class Confirmations {
 
   /** Looks for rows until `isSo` returns true, the signal aborts, or `send.confirm_ms` have passed. */
   async until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
-    const { clock, confirmMs } = this.#options;
+    const { clock, confirmMs } = this.#parts;
     const end = clock.monotonic() + confirmMs;
     while (!isSo()) {
       const leftMs = end - clock.monotonic();
@@ -196,7 +196,7 @@ export class Confirmations {
   #isComplete(expectation: Expectation): boolean {
     const rowId = this.find(expectation);
     if (rowId === undefined) return false;
-    const row = this.#options.lookup.ownRowsAbove(rowId - 1).find((own) => own.rowId === rowId);
+    const row = this.#parts.lookup.ownRowsAbove(rowId - 1).find((own) => own.rowId === rowId);
     return row === undefined || row.address !== null;
   }
 
@@ -206,15 +206,15 @@ export class Confirmations {
     if (parts.length === 0) return;
     const rows = this.#unclaimed(Math.min(...parts.map((one) => one.afterRowId)));
     for (const row of rows) this.#doubt(row);
-    const now = nowOf(this.#options.clock);
+    const now = nowOf(this.#parts.clock);
     for (const claim of claimsOn(rows, this.#expected, now)) this.#settleClaim(claim, now);
-    if (this.#options.lookup.highestRowId() === undefined) return;
+    if (this.#parts.lookup.highestRowId() === undefined) return;
     for (const one of this.#expected.filter((old) => hasExpired(old, now))) this.giveUp(one);
   }
 
   /** Returns own rows above this row id that belong to no part yet, in order. */
   #unclaimed(rowId: number): readonly OwnRow[] {
-    const { lookup, store } = this.#options;
+    const { lookup, store } = this.#parts;
     return joinedByLinks(lookup.ownRowsAbove(rowId))
       .filter((row) => !this.#paired.isTaken(row.rowId) && store.ofRow(row.rowId) === undefined)
       .toSorted((a, b) => a.rowId - b.rowId);
@@ -227,7 +227,7 @@ export class Confirmations {
   #settleClaim({ newest, parts, rows }: Claim, now: Now): void {
     const rivals = parts.filter((one) => one === newest || isRecent(one, now));
     newest.contestedAtMs ??= now.monotonicMs;
-    const { confirmMs } = this.#options;
+    const { confirmMs } = this.#parts;
     const waitMs = confirmMs > 0 ? Math.min(ORDER_MS, confirmMs / 2) : ORDER_MS;
     if (rows.length < rivals.length && now.monotonicMs < newest.contestedAtMs + waitMs) return;
     for (const [place, part] of rivals.slice(-rows.length).entries()) {
@@ -264,10 +264,10 @@ export class Confirmations {
   /** Runs `work`. If state.db cannot be written, sending continues, and origins are no longer reported. */
   #stored<Result>(work: (store: SentPartStore) => Result): Result | undefined {
     try {
-      return work(this.#options.store);
+      return work(this.#parts.store);
     } catch (error) {
       this.#hasGaps = true;
-      this.#options.log.error('could not record a send', { code: errorCode(error) });
+      this.#parts.log.error('could not record a send', { code: errorCode(error) });
       return undefined;
     }
   }
@@ -276,9 +276,9 @@ export class Confirmations {
   #follow(): void {
     const hasWatched = this.#paired.watched().length > 0;
     if (this.#isClosed || this.#cancelFollowing !== undefined || (this.#expected.length === 0 && !hasWatched)) return;
-    const now = nowOf(this.#options.clock);
+    const now = nowOf(this.#parts.clock);
     const pace = this.#expected.some((one) => isRecent(one, now)) ? 'recent' : 'old';
-    this.#cancelFollowing = this.#options.clock.after(FOLLOW_EVERY_MS[hasWatched ? 'watched' : pace], () => {
+    this.#cancelFollowing = this.#parts.clock.after(FOLLOW_EVERY_MS[hasWatched ? 'watched' : pace], () => {
       this.#cancelFollowing = undefined;
       this.look();
       this.#follow();
@@ -292,9 +292,9 @@ export class Confirmations {
         for (const cancel of cancels) cancel();
         resolve();
       };
-      cancels.push(this.#options.clock.after(ms, wake), () => signal.removeEventListener('abort', wake));
+      cancels.push(this.#parts.clock.after(ms, wake), () => signal.removeEventListener('abort', wake));
       signal.addEventListener('abort', wake);
-      const cancelChange = this.#options.onChange?.(wake);
+      const cancelChange = this.#parts.onChange?.(wake);
       if (cancelChange !== undefined) cancels.push(cancelChange);
     });
   }

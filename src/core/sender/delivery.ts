@@ -20,7 +20,7 @@ export interface CheckedRequest extends SendRequest {
   readonly files: readonly CheckedFile[];
 }
 
-export interface DeliveryOptions {
+export interface DeliveryParts {
   readonly messages: MessagesApp;
   readonly lookup: TolerantLookup;
   readonly confirmations: Confirmations;
@@ -40,15 +40,15 @@ interface Part {
 
 /** Hands messages to Messages, part by part, and waits for the row of the first part. */
 export class Delivery {
-  readonly #options: DeliveryOptions;
+  readonly #parts: DeliveryParts;
 
-  constructor(options: DeliveryOptions) {
-    this.#options = options;
+  constructor(parts: DeliveryParts) {
+    this.#parts = parts;
   }
 
   /** Returns the first part's expectation. Throws the AppError to answer with. */
   async deliver(request: CheckedRequest): Promise<Expectation | undefined> {
-    const { lookup, confirmations, clock, log, signal } = this.#options;
+    const { lookup, confirmations, clock, log, signal } = this.#parts;
     const { requestId, recipient } = request;
     const startedMs = clock.monotonic();
     const partsSent: string[] = [];
@@ -71,7 +71,7 @@ export class Delivery {
     const [first] = expectations;
     if (first !== undefined) {
       await confirmations.wait(first, signal);
-      const error = misdirected(first, this.#options);
+      const error = misdirected(first, this.#parts);
       if (error !== undefined) {
         log.warn('a send to a group went to another conversation', { requestId, row_id: first.rowId ?? null });
         throw error;
@@ -95,7 +95,7 @@ export class Delivery {
 
   /** Returns the path that Messages receives: that of a copy if files are staged, else the file's real path. */
   async #ready(file: CheckedFile): Promise<string> {
-    const { staging } = this.#options;
+    const { staging } = this.#parts;
     if (staging !== undefined) return staging.copy(file);
     await (await openChecked(file)).close();
     return file.realPath;
@@ -107,7 +107,7 @@ export class Delivery {
     content: Content,
     partsSent: readonly string[],
   ): Promise<{ readonly expectation: Expectation; readonly chosen: ChosenPlan }> {
-    const { messages, confirmations, signal } = this.#options;
+    const { messages, confirmations, signal } = this.#parts;
     const { plan: to, fallback, reason } = chosen;
     const chat: ExpectedChat = to.address === null ? 'any' : { address: to.address };
     await confirmations.settle(content, signal);
@@ -146,7 +146,7 @@ export class Delivery {
    * the next attempt proves that nothing was sent.
    */
   async #wasWritten(outcome: RunOutcome, expectation: Expectation): Promise<boolean> {
-    const { confirmations, signal } = this.#options;
+    const { confirmations, signal } = this.#parts;
     if (outcome.kind !== 'failed' || sendFailure(outcome, []).code !== 'send_failed' || leadsToNext(outcome)) {
       return false;
     }
@@ -160,7 +160,7 @@ export class Delivery {
    * still pending, because the part may still be sent.
    */
   async #hasFailed(expectation: Expectation): Promise<boolean> {
-    const { lookup, confirmations, signal } = this.#options;
+    const { lookup, confirmations, signal } = this.#parts;
     await confirmations.wait(expectation, signal);
     const { rowId } = expectation;
     if (rowId === undefined) return false;
@@ -181,7 +181,7 @@ function withParts(error: unknown, partsSent: readonly string[]): unknown {
   return new AppError(code, message, { ...options, ...(hint !== undefined && { hint }), extra });
 }
 
-export interface AttemptsOptions {
+export interface AttemptsParts {
   readonly messages: MessagesApp;
   readonly plan: Plan;
   readonly content: Content;
@@ -196,8 +196,8 @@ const NO_WAY: RunOutcome = { kind: 'failed', number: -1728, message: '' };
  * Makes the attempts of a plan in order. Makes the next attempt only after an error that Messages raises before it
  * sends anything (decision T1).
  */
-export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcome> {
-  const { messages, plan, content, signal, onAttempt } = options;
+export async function attemptInTurn(parts: AttemptsParts): Promise<RunOutcome> {
+  const { messages, plan, content, signal, onAttempt } = parts;
   let isOpened = false;
   const run = async (attempt: Attempt): Promise<RunOutcome> => {
     if (signal.aborted) return { kind: 'killed' };
@@ -230,7 +230,7 @@ export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcom
  */
 function misdirected(
   expectation: Expectation,
-  { lookup, confirmations }: Pick<DeliveryOptions, 'lookup' | 'confirmations'>,
+  { lookup, confirmations }: Pick<DeliveryParts, 'lookup' | 'confirmations'>,
 ): AppError | undefined {
   const { rowId, afterRowId, chat, content } = expectation;
   if (rowId !== undefined || afterRowId === undefined || typeof chat === 'string') return undefined;

@@ -25,7 +25,7 @@ const CHATS_SCRIPT = fileURLToPath(new URL('./chats.applescript', import.meta.ur
  */
 const ENVIRONMENT = { LANG: 'en_US.UTF-8' };
 
-export interface OsascriptOptions {
+export interface OsascriptParts {
   /** Absolute path of osascript. `open` is expected in the same folder. */
   readonly path: string;
   readonly clock: Clock;
@@ -34,7 +34,7 @@ export interface OsascriptOptions {
 }
 
 /** Drives Messages by constant scripts, each in a separate process (decisions D1 to D3). */
-export function osascript({ path, clock, onAnswer }: OsascriptOptions): MessagesApp {
+export function osascript({ path, clock, onAnswer }: OsascriptParts): MessagesApp {
   const run = commandRunner(ENVIRONMENT, clock);
   const runScript = (script: string, signal: AbortSignal, env: Record<string, string> = {}): Promise<CommandResult> =>
     run(path, [script], { timeoutMs: RUN_LIMIT_MS, hasOwnGroup: true, signal, env });

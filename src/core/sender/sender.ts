@@ -34,7 +34,7 @@ const SHUTDOWN_LIMIT_MS = 8000;
  */
 const PROVISIONAL_MS = 600_000;
 
-export interface SenderOptions {
+export interface SenderParts {
   readonly messages: MessagesApp;
   readonly lookup: SendLookup;
   readonly rows: SentRows;
@@ -54,7 +54,7 @@ export interface SenderOptions {
 
 /** Sends messages, one at a time, and finds the row of each in chat.db (decision D). */
 export class Sender implements MessageSender {
-  readonly #options: SenderOptions;
+  readonly #parts: SenderParts;
   readonly #queue = new SerialQueue();
   readonly #lookup: TolerantLookup;
   readonly #confirmations: Confirmations;
@@ -63,12 +63,12 @@ export class Sender implements MessageSender {
   readonly #staging: Staging | undefined;
   readonly #stop = new AbortController();
 
-  constructor(options: SenderOptions) {
-    const { messages, rows, clock, log, stagingFolder: folder } = options;
-    this.#options = options;
+  constructor(parts: SenderParts) {
+    const { messages, rows, clock, log, stagingFolder: folder } = parts;
+    this.#parts = parts;
     this.#lookup = rows.lookup;
     this.#confirmations = rows.confirmations;
-    this.#idempotency = new Idempotency(options.idempotency, clock, log);
+    this.#idempotency = new Idempotency(parts.idempotency, clock, log);
     this.#staging = folder === undefined ? undefined : new Staging({ folder, lookup: this.#lookup, clock, log });
     this.#delivery = new Delivery({
       messages,
@@ -83,14 +83,14 @@ export class Sender implements MessageSender {
 
   /** Resumes looking for the rows of an earlier process's sends, and adopts its copies of attachments. */
   async start(): Promise<void> {
-    this.#options.rows.origins.start();
+    this.#parts.rows.origins.start();
     this.#confirmations.start();
     await this.#staging?.start();
   }
 
   /** Refuses waiting sends at once and gives the running one 8 s (decision A7). Resolves once no send is running. */
   async close(): Promise<void> {
-    const cancel = this.#options.clock.after(SHUTDOWN_LIMIT_MS, () => this.#stop.abort());
+    const cancel = this.#parts.clock.after(SHUTDOWN_LIMIT_MS, () => this.#stop.abort());
     await this.#queue.close();
     cancel();
     this.#confirmations.close();
@@ -98,13 +98,13 @@ export class Sender implements MessageSender {
   }
 
   async attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]> {
-    return (await checkAttachments({ attachments: paths }, this.#options.attachments)).mistakes;
+    return (await checkAttachments({ attachments: paths }, this.#parts.attachments)).mistakes;
   }
 
   async send(request: SendRequest): Promise<SendResult> {
     const result = await this.#send(request);
     // Waits for the event of the send's row. The send's turn in the queue is over, so the next send is not delayed.
-    if (result.confirmed) await this.#options.published?.(Number(result.message.id));
+    if (result.confirmed) await this.#parts.published?.(Number(result.message.id));
     return result;
   }
 
@@ -131,7 +131,7 @@ export class Sender implements MessageSender {
     const checked = this.check(request);
     const sent = this.#queue.add(async () => {
       const ready = await checked;
-      if ((await this.#options.isAsking?.()) === true) throw problem('automation_pending');
+      if ((await this.#parts.isAsking?.()) === true) throw problem('automation_pending');
       return work(ready);
     });
     // If the check fails, `sent` rejects later with the same error. The client receives the first error, and the second
@@ -144,7 +144,7 @@ export class Sender implements MessageSender {
   async #withDetails(request: SendRequest, result: SendResult): Promise<SendResult> {
     if (!result.confirmed || !hasChoice(request)) return result;
     // The message is sent, whether or not its details can be read.
-    const details = await this.#options.details?.(result.message).catch(() => undefined);
+    const details = await this.#parts.details?.(result.message).catch(() => undefined);
     return details === undefined ? result : { ...result, message: { ...result.message, details } };
   }
 
@@ -153,7 +153,7 @@ export class Sender implements MessageSender {
     // Messages would mistake the identifier of an unknown group for a person's address, and create a conversation that
     // reaches nobody (decisions U8, AB8).
     if (isGroupAsPerson(recipient)) {
-      if (this.#options.lookup.chats(recipient).length === 0) throw problem('unknown_conversation');
+      if (this.#parts.lookup.chats(recipient).length === 0) throw problem('unknown_conversation');
     } else assertAnswerable(recipient);
     // Refuses an impossible service now, not when the send has its turn.
     if (hasChoice(request)) chosenPlan(request, this.#lookup.chats(recipient), this.#lookup);
@@ -161,7 +161,7 @@ export class Sender implements MessageSender {
     const isEmpty = body === '' && attachments.length === 0 && uploads.length === 0;
     const { mistakes, files } = isEmpty
       ? { mistakes: [{ pointer: '/body', message: 'There is nothing to send.' }], files: [] }
-      : await checkAttachments(request, this.#options.attachments);
+      : await checkAttachments(request, this.#parts.attachments);
     if (mistakes.length === 0) return { ...request, files };
     throw invalidRequest(mistakes);
   }
@@ -189,7 +189,7 @@ export class Sender implements MessageSender {
 
   #replay(request: SendRequest, key: IdempotencyKey, earlier: EarlierSend): SendResult {
     if (earlier.state === 'confirmed') return this.#answer(request, earlier.rowId, true);
-    const { rows, clock } = this.#options;
+    const { rows, clock } = this.#parts;
     this.#confirmations.look();
     const part = earlier.part === undefined ? undefined : rows.sentParts.part(earlier.part);
     if (part?.rowId !== undefined) this.#idempotency.keep(key, { state: 'confirmed', rowId: part.rowId });
@@ -205,7 +205,7 @@ export class Sender implements MessageSender {
 
   /** Returns the answer to a send whose row has not been found (decision D6). */
   #provisional({ body, attachments }: SendRequest): Message {
-    const timestamp = isoSecond(this.#options.clock.now());
+    const timestamp = isoSecond(this.#parts.clock.now());
     return {
       id: '',
       guid: '',

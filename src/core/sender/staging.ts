@@ -18,7 +18,7 @@ const KEPT_MS = 60 * 60 * 1000;
 const SWEEP_EVERY_MS = 10 * 60 * 1000;
 const OURS = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-export interface StagingOptions {
+export interface StagingParts {
   readonly folder: string;
   readonly lookup: Pick<TolerantLookup, 'stagedFoldersInUse'>;
   readonly clock: Clock;
@@ -30,20 +30,20 @@ export interface StagingOptions {
  * Keeps a copy that chat.db refers to, because the conversation displays that file (decision T2).
  */
 export class Staging {
-  readonly #options: StagingOptions;
+  readonly #parts: StagingParts;
   /** Key: the name of a copy's folder. Value: the wall-clock time at which the copy may be removed. */
   readonly #dueMs = new Map<string, number>();
   #cancel: Cancel | undefined;
   #nextSweepMs = 0;
   #isClosed = false;
 
-  constructor(options: StagingOptions) {
-    this.#options = options;
+  constructor(parts: StagingParts) {
+    this.#parts = parts;
   }
 
   /** Schedules the removal of the copies that an earlier process made. */
   async start(): Promise<void> {
-    const { folder, clock } = this.#options;
+    const { folder, clock } = this.#parts;
     for (const name of await readdir(folder).catch(() => [])) {
       if (!OURS.test(name)) continue;
       const { mtimeMs } = await stat(join(folder, name)).catch(() => ({ mtimeMs: 0 }));
@@ -58,7 +58,7 @@ export class Staging {
    * receiver sees it.
    */
   async copy(file: CheckedFile): Promise<string> {
-    const { folder, clock } = this.#options;
+    const { folder, clock } = this.#parts;
     const name = randomUUID();
     const copy = join(folder, name, basename(file.path));
     try {
@@ -91,14 +91,14 @@ export class Staging {
   #schedule(): void {
     this.#cancel?.();
     if (this.#isClosed || this.#dueMs.size === 0) return;
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     const atMs = Math.max(Math.min(...this.#dueMs.values()), this.#nextSweepMs);
     const waitMs = Math.max(atMs - clock.now(), 0);
     this.#cancel = clock.after(Math.min(waitMs, KEPT_MS), () => void this.#sweep());
   }
 
   async #sweep(): Promise<void> {
-    const { folder, lookup, clock } = this.#options;
+    const { folder, lookup, clock } = this.#parts;
     const nowMs = clock.now();
     this.#nextSweepMs = nowMs + SWEEP_EVERY_MS;
     const due = [...this.#dueMs].filter(([, dueMs]) => dueMs <= nowMs).map(([name]) => name);
@@ -113,9 +113,9 @@ export class Staging {
   }
 
   async #remove(name: string): Promise<void> {
-    const folder = join(this.#options.folder, name);
+    const folder = join(this.#parts.folder, name);
     await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
-      this.#options.log.warn('a copy of an attachment could not be removed', { folder, code: errorCode(error) });
+      this.#parts.log.warn('a copy of an attachment could not be removed', { folder, code: errorCode(error) });
     });
   }
 }

@@ -1,4 +1,4 @@
-import type { StatusProblem, StatusReport } from '../model/status.ts';
+import { isBehind, type StatusProblem, type StatusReport } from '../model/status.ts';
 
 /** A problem that exists now. */
 export interface CurrentProblem extends Pick<StatusProblem, 'code' | 'subject' | 'hint'> {
@@ -57,7 +57,7 @@ export function problemsIn({ backend, permissions, webhooks, warnings = [] }: St
     ...(backend.connected ? [] : [named('chat_db_unavailable', backend.message)]),
     ...permissions.filter(({ state }) => state === 'denied').map(({ name, detail }) => named(`${name}_denied`, detail)),
     ...webhooks
-      .filter(({ state, paused_by: by }) => state === 'failing' || state === 'held' || by !== undefined)
+      .filter((webhook) => isBehind(webhook) || webhook.paused_by !== undefined)
       .map(({ id, name, origin, state, last_error: error }) => ({
         ...named(`webhook_${state}`, error, name ?? origin),
         key: id,

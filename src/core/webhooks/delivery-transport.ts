@@ -4,7 +4,7 @@ import type { LookupFunction } from 'node:net';
 import type { Clock } from '../model/ports/host-ports.ts';
 import { limitInterimAnswers } from '../runtime/interim-answers.ts';
 
-interface TransportOptions {
+interface TransportParts {
   readonly clock: Clock;
   /** Milliseconds within which the status and headers of an attempt's answer must arrive (decision F2). */
   readonly timeoutMs: number;
@@ -24,7 +24,7 @@ interface WebhookTransport {
  * status of 101 counts as an answer; by default, Node would close the connection and report no answer. A status of 000
  * is an error; axios would accept it as a success. An answer that begins with endless interim answers is an error, too.
  */
-export function transport({ clock, timeoutMs, headers, lookup }: TransportOptions): WebhookTransport {
+export function transport({ clock, timeoutMs, headers, lookup }: TransportParts): WebhookTransport {
   return {
     request(options, onResponse) {
       const open = options.protocol === 'https:' ? httpsRequest : httpRequest;

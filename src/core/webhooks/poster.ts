@@ -24,7 +24,7 @@ const IDLE_CONNECTION_MS = 4000;
 /** Maximum number of idle connections kept: one for each webhook that may exist (decision F1). */
 const MAX_IDLE_CONNECTIONS = 64;
 
-export interface PosterOptions {
+export interface PosterParts {
   readonly version: string;
   readonly clock: Clock;
   readonly retryWaitsMs?: readonly number[];
@@ -76,31 +76,31 @@ export interface Post {
 /** Posts events to receivers (decision F2) over connections that are kept open. */
 export class Poster {
   readonly errors = new DeliveryErrors();
-  readonly #options: PosterOptions;
+  readonly #parts: PosterParts;
   readonly #httpAgent: HttpAgent;
   readonly #httpsAgent: HttpsAgent;
   #client: Promise<AxiosInstance> | undefined;
 
-  constructor(options: PosterOptions) {
-    this.#options = options;
+  constructor(parts: PosterParts) {
+    this.#parts = parts;
     // The agents have no limit on sockets: open requests to a host must not delay another webhook at the same host
     // (decision F3).
-    const { lookup } = new HostLookup(options.isAddressAllowed);
+    const { lookup } = new HostLookup(parts.isAddressAllowed);
     const agentOptions = { keepAlive: true, timeout: IDLE_CONNECTION_MS, maxFreeSockets: MAX_IDLE_CONNECTIONS, lookup };
     this.#httpAgent = new HttpAgent(agentOptions);
     // One context for all connections: reading the usual certificates takes some milliseconds.
-    const trusted = options.caFile && { secureContext: contextWith(options.caFile) };
+    const trusted = parts.caFile && { secureContext: contextWith(parts.caFile) };
     this.#httpsAgent = new HttpsAgent({ ...agentOptions, ...trusted });
   }
 
   /** Returns why nothing may be posted to this URL; undefined if it is allowed. */
   refusal(url: string): string | undefined {
-    const { allowedHosts = [] } = this.#options;
+    const { allowedHosts = [] } = this.#parts;
     return mayPostTo(url, allowedHosts) ? undefined : hostRefusal(url);
   }
 
   send(post: Post): Sending {
-    const { clock, retryWaitsMs = RETRY_WAITS_MS } = this.#options;
+    const { clock, retryWaitsMs = RETRY_WAITS_MS } = this.#parts;
     const { url } = post.to;
     const body = Buffer.from(post.json, 'utf8');
     const attempts = new DeliveryAttempts({
@@ -134,13 +134,13 @@ export class Poster {
 
   /** Returns why a receiver of a limited key gets nothing; undefined if it may, or if only a lookup can tell. */
   #ownRefusal({ url, keyId }: Target): string | undefined {
-    const isOwn = keyId !== null && this.#options.ownListeners?.isNamed(endpointOf(url)) === true;
+    const isOwn = keyId !== null && this.#parts.ownListeners?.isNamed(endpointOf(url)) === true;
     return isOwn ? OWN_PORT_REFUSAL : undefined;
   }
 
   /** Returns the lookup for a receiver of a limited key whose name could lead to this service; else undefined. */
   #guardedLookup({ url, keyId }: Target): LookupFunction | undefined {
-    const { ownListeners, isAddressAllowed } = this.#options;
+    const { ownListeners, isAddressAllowed } = this.#parts;
     const { port } = endpointOf(url);
     if (keyId === null || ownListeners?.hasPort(port) !== true) return undefined;
     const isElsewhere: AddressRule = (_host, address) => !ownListeners.isOwnAddress(address, port);
@@ -149,7 +149,7 @@ export class Poster {
 
   async #post(attempts: DeliveryAttempts, to: Target, body: Buffer): Promise<PostResult> {
     const { url, headers } = to;
-    const { clock, attemptTimeoutMs: timeoutMs = ATTEMPT_TIMEOUT_MS } = this.#options;
+    const { clock, attemptTimeoutMs: timeoutMs = ATTEMPT_TIMEOUT_MS } = this.#parts;
     this.#client ??= this.#newClient();
     const client = await this.#client;
     return attempts.post(client, {
@@ -192,11 +192,11 @@ export class Poster {
   }
 
   #headers(post: Post, body: Buffer, attempt: number): Record<string, string> {
-    const nowMs = this.#options.clock.now();
+    const nowMs = this.#parts.clock.now();
     const timestampS = Math.floor(nowMs / 1000);
     const headers: Record<string, string> = {
       'Content-Type': 'application/json',
-      'User-Agent': `Postern/${this.#options.version}`,
+      'User-Agent': `Postern/${this.#parts.version}`,
       Accept: '*/*',
       'Accept-Encoding': 'identity',
       ...ownHeaders(post, attempt),

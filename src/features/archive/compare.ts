@@ -20,7 +20,7 @@ export interface Comparison {
   readonly differing: readonly string[];
 }
 
-export interface CompareOptions {
+export interface CompareParts {
   readonly source: ArchiveSource;
   readonly signal: AbortSignal;
   readonly onProgress: (done: number, total: number) => void;
@@ -55,7 +55,7 @@ export class ArchiveComparison {
     if (guid !== undefined) this.#put.run(guid, row === undefined ? REMOVED : contentOf(row));
   }
 
-  async with({ source, signal, onProgress }: CompareOptions): Promise<Comparison> {
+  async with({ source, signal, onProgress }: CompareParts): Promise<Comparison> {
     const total = source.count();
     const upTo = source.highestRowId();
     const differing: string[] = [];

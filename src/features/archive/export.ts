@@ -18,7 +18,7 @@ import { type Manifest, writeManifest } from './manifest.ts';
 import { RowWriter } from './row-writer.ts';
 import { type AttachmentMode, StoredFiles } from './stored-files.ts';
 
-export interface ExportOptions {
+export interface ExportParts {
   readonly folder: string;
   readonly source: ArchiveSource;
   readonly attachments: AttachmentMode;
@@ -52,22 +52,22 @@ const REMOVALS_AT_ONCE = 1000;
  * Extends an archive by everything that is new or has changed in chat.db. Throws AppError on failure; what was written
  * so far stays.
  */
-export async function exportArchive(options: ExportOptions): Promise<ExportReport> {
+export async function exportArchive(parts: ExportParts): Promise<ExportReport> {
   try {
-    const archive = openArchive(options.folder);
+    const archive = openArchive(parts.folder);
     const files = new ChainFiles(archive.folder, archive.index);
     try {
-      return await withLittleGarbage(() => new Run(options, archive, files).run());
+      return await withLittleGarbage(() => new Run(parts, archive, files).run());
     } finally {
       archive.close();
     }
   } catch (error) {
-    throw explained(error, options.folder);
+    throw explained(error, parts.folder);
   }
 }
 
 class Run {
-  readonly #options: ExportOptions;
+  readonly #parts: ExportParts;
   readonly #archive: OpenArchive;
   readonly #files: ChainFiles;
   readonly #report: ExportReport;
@@ -82,10 +82,10 @@ class Run {
   /** Number of rows that this run has seen and that are in the archive. */
   #live = 0;
 
-  constructor(options: ExportOptions, archive: OpenArchive, files: ChainFiles) {
-    const { source, clock, version, mac, attachments, folder } = options;
+  constructor(parts: ExportParts, archive: OpenArchive, files: ChainFiles) {
+    const { source, clock, version, mac, attachments, folder } = parts;
     const before = archive.manifest;
-    this.#options = options;
+    this.#parts = parts;
     this.#archive = archive;
     this.#files = files;
     this.#report = emptyReport();
@@ -111,7 +111,7 @@ class Run {
     this.#stored = new StoredFiles({
       folder,
       mode: attachments,
-      files: options.files,
+      files: parts.files,
       onStored: (bytes) => {
         this.#report.files += 1;
         this.#report.fileBytes += bytes;
@@ -135,7 +135,7 @@ class Run {
   }
 
   async run(): Promise<ExportReport> {
-    const { source, folder, signal, conversations, attachments } = this.#options;
+    const { source, folder, signal, conversations, attachments } = this.#parts;
     const report = this.#report;
     writeManifest(folder, this.#manifest);
     // Leaves rows that arrive during this run to the next run. So every reaction in this run is already in chat.db when
@@ -157,14 +157,14 @@ class Run {
   }
 
   #noteUnreadable(): void {
-    const { rows, sentence } = this.#options.source.unreadable();
+    const { rows, sentence } = this.#parts.source.unreadable();
     this.#report.unreadable = rows;
     if (sentence === undefined) return;
     this.#report.warnings.push(`${sentence} The archive has everything else. To learn what to do: postern doctor`);
   }
 
   async #walk(upTo: number, totalRows: number): Promise<void> {
-    const { source, signal, onProgress, conversations, clock } = this.#options;
+    const { source, signal, onProgress, conversations, clock } = this.#parts;
     const chats = conversations && source.chatRowIds([...conversations]);
     for (let after = 0; !signal.aborted; ) {
       const rows = source.rows(after, upTo, PAGE_ROWS);
@@ -182,7 +182,7 @@ class Run {
 
   #isWanted({ datedMs, chat }: SourceRow, chats: ReadonlySet<number> | undefined): boolean {
     if (chats !== undefined && (chat === undefined || !chats.has(chat))) return false;
-    const { sinceMs = Number.NEGATIVE_INFINITY, untilMs = Number.POSITIVE_INFINITY } = this.#options;
+    const { sinceMs = Number.NEGATIVE_INFINITY, untilMs = Number.POSITIVE_INFINITY } = this.#parts;
     return datedMs >= sinceMs && datedMs < untilMs;
   }
 
@@ -200,7 +200,7 @@ class Run {
 
   /** Writes a line for each row that was in this chat.db at an earlier run and is gone now. */
   async #removals(keys: ReadonlySet<string> | undefined): Promise<void> {
-    const { source, signal, sinceMs, untilMs } = this.#options;
+    const { source, signal, sinceMs, untilMs } = this.#parts;
     const { index } = this.#archive;
     const isWhole = keys === undefined && sinceMs === undefined && untilMs === undefined;
     if (isWhole) this.#report.elsewhere = index.countElsewhere(this.#database);
@@ -224,10 +224,10 @@ class Run {
 
   /** Makes the files that are made from lines and from Contacts, and seals them too. */
   async #makeGenerated(sealed: Manifest): Promise<void> {
-    const { source, onProgress } = this.#options;
+    const { source, onProgress } = this.#parts;
     const { index, manifest: before } = this.#archive;
     this.#report.seal = await makeGenerated({
-      ...this.#options,
+      ...this.#parts,
       ...{ index, before, sealed, addresses: source.addresses(), notes: source.notes() },
       at: this.#manifest.unfinished?.started_at ?? '',
       onPage: (done, total) => onProgress({ step: 'pages', done, total }),
@@ -236,7 +236,7 @@ class Run {
 
   /** Writes the run's line in the log, then the manifest, which records the end of every file and is returned. */
   #seal(): Manifest {
-    const { folder, clock, attachments, sinceMs, untilMs, conversations } = this.#options;
+    const { folder, clock, attachments, sinceMs, untilMs, conversations } = this.#parts;
     const { warnings, isInterrupted: _, seal: _seal, ...counts } = this.#report;
     const { unfinished, generated: _generated, ...manifest } = this.#manifest;
     const started = unfinished?.started_at ?? '';

@@ -10,7 +10,7 @@ import { contactsNamed, searchContacts } from './contact-search.ts';
 import { dialableAddress } from './dialable-address.ts';
 import type { ContactsHealth, NamesOfCards } from './ports.ts';
 
-export interface AddressBookOptions {
+export interface AddressBookParts {
   /** Path of the folder `AddressBook`, in which Contacts keeps its files. */
   readonly folder: string;
   /** False as long as macOS might prompt the user if the files were opened. */
@@ -38,7 +38,7 @@ type AddCard = (card: StoredCard, addresses: readonly string[], file: string) =>
  */
 export class AddressBook implements NamesOfCards {
   readonly isOn = true;
-  readonly #options: AddressBookOptions;
+  readonly #parts: AddressBookParts;
   readonly #sources: AddressBookSources;
   #book = new ContactBook(undefined);
   #home: string | undefined;
@@ -48,9 +48,9 @@ export class AddressBook implements NamesOfCards {
   #sliceEndsAtMs = 0;
   #isClosed = false;
 
-  constructor(options: AddressBookOptions) {
-    this.#options = options;
-    this.#sources = new AddressBookSources(options.folder);
+  constructor(parts: AddressBookParts) {
+    this.#parts = parts;
+    this.#sources = new AddressBookSources(parts.folder);
   }
 
   ready(): Promise<void> | undefined {
@@ -106,7 +106,7 @@ export class AddressBook implements NamesOfCards {
   }
 
   #checkIfDue(): void {
-    const { clock, isAllowed } = this.#options;
+    const { clock, isAllowed } = this.#parts;
     const nowMs = clock.monotonic();
     if (this.#isClosed || this.#loading !== undefined) return;
     if (this.#checkedAtMs !== undefined && nowMs - this.#checkedAtMs < CHECK_MS) return;
@@ -120,7 +120,7 @@ export class AddressBook implements NamesOfCards {
   async #check(): Promise<void> {
     try {
       await nextTurn();
-      const home = this.#options.callingCode();
+      const home = this.#parts.callingCode();
       const isChanged = this.#sources.check();
       if (!isChanged && home === this.#home && this.#health.state === 'loaded') return;
       await this.#load(home);
@@ -130,7 +130,7 @@ export class AddressBook implements NamesOfCards {
   }
 
   async #load(home: string | undefined): Promise<void> {
-    const { clock, log } = this.#options;
+    const { clock, log } = this.#parts;
     const startMs = clock.monotonic();
     const book = new ContactBook(home);
     await this.#readAll((card, addresses, file) => book.add(card, addresses, linkOf(card, file)));
@@ -187,7 +187,7 @@ export class AddressBook implements NamesOfCards {
    * Lets other work run if the current slice has lasted `SLICE_MS`. Throws if the address book was closed meanwhile.
    */
   async #pause(): Promise<void> {
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     if (clock.monotonic() < this.#sliceEndsAtMs) return;
     await nextTurn();
     this.#sliceEndsAtMs = clock.monotonic() + SLICE_MS;
@@ -196,7 +196,7 @@ export class AddressBook implements NamesOfCards {
 
   /** Sets the health. Logs it if its message has changed. */
   #note(health: ContactsHealth): void {
-    const { log } = this.#options;
+    const { log } = this.#parts;
     const isNew = health.message !== this.#health.message;
     this.#health = health;
     if (!isNew) return;

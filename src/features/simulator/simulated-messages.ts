@@ -24,7 +24,7 @@ const FAILS_AFTER_MS = 1500;
 
 const NEVER = new AbortController().signal;
 
-export interface MessagesOptions {
+export interface MessagesParts {
   /** Home folder of the simulated user. */
   readonly home: string;
   readonly version: MacosVersion;
@@ -37,22 +37,22 @@ type IncomingFile = NonNullable<Extract<Command, { do: 'receive' }>['attachment'
 
 /** The simulated Messages: writes chat.db like the real one and obeys osascript. */
 export class Messages {
-  readonly #options: MessagesOptions;
+  readonly #parts: MessagesParts;
   readonly #folder: AttachmentFolder;
   #database: ChatDatabase;
   readonly #scenarios = new Scenarios();
   readonly #host: ScriptHost;
   #delays = new Delays();
 
-  constructor(options: MessagesOptions) {
-    this.#options = options;
-    this.#folder = new AttachmentFolder(options.home);
-    this.#host = new ScriptHost(options.clock, (number) => this.#scenarios.error(number));
-    this.#database = ChatDatabase.open(this.path, options.version);
+  constructor(parts: MessagesParts) {
+    this.#parts = parts;
+    this.#folder = new AttachmentFolder(parts.home);
+    this.#host = new ScriptHost(parts.clock, (number) => this.#scenarios.error(number));
+    this.#database = ChatDatabase.open(this.path, parts.version);
   }
 
   get path(): string {
-    return join(this.#options.home, 'Library/Messages/chat.db');
+    return join(this.#parts.home, 'Library/Messages/chat.db');
   }
 
   get database(): ChatDatabase {
@@ -66,7 +66,7 @@ export class Messages {
   /** Performs a command. Throws an error with the reason if the command is invalid. */
   async perform(command: Command, signal: AbortSignal = NEVER): Promise<unknown> {
     const database = this.#database;
-    const nowMs = this.#options.clock.now();
+    const nowMs = this.#parts.clock.now();
     switch (command.do) {
       case 'send':
         return this.#host.event(EVENT_LIMIT_MS.send, signal, () => this.send(command));
@@ -138,7 +138,7 @@ export class Messages {
       case 'wake':
       case 'backfill':
       case 'burst':
-        arrive(database, command, { clock: this.#options.clock, delays: this.#delays });
+        arrive(database, command, { clock: this.#parts.clock, delays: this.#delays });
         return { newest: database.newestRow() };
       case 'replace':
         this.#database = this.#database.replaced(this.path, nowMs);
@@ -158,7 +158,7 @@ export class Messages {
   /** Performs one run of the send script. Called only if Messages runs and macOS permits the run. */
   async send(command: SendCommand): Promise<ScriptEnd> {
     const scenario = this.#scenarios.next();
-    if (scenario?.name === 'slow') await pause(this.#options.clock, scenario.delayMs);
+    if (scenario?.name === 'slow') await pause(this.#parts.clock, scenario.delayMs);
     const failure = scenario?.end;
     if (failure !== undefined && scenario?.goesOut !== true) return failure;
     if (command.attachment !== undefined && !existsSync(command.attachment)) return this.#scenarios.error(-43);
@@ -188,7 +188,7 @@ export class Messages {
   #outgoing(command: SendCommand, service: string, chat?: number): number {
     const database = this.#database;
     const isGhost = chat === undefined;
-    const dateMs = this.#options.clock.now();
+    const dateMs = this.#parts.clock.now();
     // Messages keeps a body's carriage returns. An attachment's row has one placeholder character as its text.
     const text = isGhost ? '' : (this.#linkOf(command)?.text ?? command.body ?? ATTACHMENT_CHARACTER);
     const unmarked = isGhost ? {} : unmarkedColumns(database, chat, this.#host.behaviour.ownRows);
@@ -215,14 +215,14 @@ export class Messages {
     if (link !== undefined) {
       const { url } = link;
       this.later(joinAfterMs + BALLOON_AFTER_MS, row, () =>
-        linkBalloon(database, { chat, row, url }, this.#options.clock.now()),
+        linkBalloon(database, { chat, row, url }, this.#parts.clock.now()),
       );
     }
     const markedAfterMs = joinAfterMs + this.#markAfter(joinAfterMs, row);
     const { push } = this.#host.behaviour;
     const selfChat = push === 'dead' ? 'single' : this.#host.behaviour.selfChat;
     this.later(joinAfterMs, row, () =>
-      mirrorToSelf(database, { chat, text: command.body, dateMs: this.#options.clock.now() }, selfChat),
+      mirrorToSelf(database, { chat, text: command.body, dateMs: this.#parts.clock.now() }, selfChat),
     );
     if (error !== undefined) {
       this.later(FAILS_AFTER_MS, row, () => database.update('message', row, { error, is_finished: 1 }));
@@ -230,14 +230,14 @@ export class Messages {
     }
     this.later(markedAfterMs + SENT_AFTER_MS, row, () => {
       database.update('message', row, { is_sent: 1, is_finished: 1 });
-      this.#options.onSent?.(chat, row, command.body ?? '');
+      this.#parts.onSent?.(chat, row, command.body ?? '');
     });
     if (push === 'dead') return;
     this.later(markedAfterMs + DELIVERED_AFTER_MS, row, () =>
-      database.update('message', row, { is_delivered: 1, date_delivered: appleDate(this.#options.clock.now()) }),
+      database.update('message', row, { is_delivered: 1, date_delivered: appleDate(this.#parts.clock.now()) }),
     );
     this.later(markedAfterMs + READ_AFTER_MS, row, () =>
-      database.update('message', row, { is_read: 1, date_read: appleDate(this.#options.clock.now()) }),
+      database.update('message', row, { is_read: 1, date_read: appleDate(this.#parts.clock.now()) }),
     );
   }
 
@@ -296,7 +296,7 @@ export class Messages {
   /** Runs `work` after a delay, unless the database has been replaced or the message is gone by then. */
   later(ms: number, row: number, work: () => void): void {
     const database = this.#database;
-    this.#options.clock.after(ms, () => {
+    this.#parts.clock.after(ms, () => {
       if (database === this.#database && database.guid(row) !== '') work();
     });
   }

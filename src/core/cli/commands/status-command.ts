@@ -1,6 +1,6 @@
 import type { Feature, ShownStatus } from '../../feature.ts';
 import { accountTrouble } from '../../model/messages-account.ts';
-import type { HubMac, StatusReport, WebhookSummary } from '../../model/status.ts';
+import { type HubMac, isBehind, type StatusReport, type WebhookSummary } from '../../model/status.ts';
 import { type Verdict, verdictOf } from '../../model/verdict.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import type { Style } from '../output/style.ts';
@@ -121,7 +121,7 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
 
 /** Returns a line for each webhook that has trouble, and for each that has dropped events. */
 function webhookLines({ webhooks, warnings = [] }: StatusReport): readonly Line[] {
-  const troubled = webhooks.filter(({ state }) => state === 'failing' || state === 'held');
+  const troubled = webhooks.filter(isBehind);
   const dropped = warnings.filter(({ webhook }) => webhook !== undefined);
   return [
     ...troubled.map(({ name, origin, state, last_error: why, consecutive_failures: times }) => {

@@ -1,4 +1,4 @@
-import type { StatusReport } from '../../model/status.ts';
+import { isBehind, type StatusReport } from '../../model/status.ts';
 import { verdictOf } from '../../model/verdict.ts';
 
 /**
@@ -24,7 +24,7 @@ const PERMISSION_NAMES = { full_disk_access: 'Full Disk Access', automation: 'Au
  * items below. Never contains a message's text.
  */
 export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOptions): string {
-  const troubled = report.webhooks.filter(({ state }) => state === 'failing' || state === 'held');
+  const troubled = report.webhooks.filter(isBehind);
   const missing = report.permissions.filter(({ state }) => state === 'denied');
   const isConnected = report.backend.connected;
   const bad = (report.warnings ?? []).filter(({ tone: of }) => of === 'bad');

@@ -46,7 +46,7 @@ export interface MacReport {
   readonly keys: Readonly<Record<ReportKey, Observation>>;
 }
 
-export interface ReportOptions {
+export interface ReportParts {
   readonly version: string;
   readonly probes: ProbeContext;
   /** Undefined if there is no service to ask. */
@@ -59,9 +59,9 @@ export interface ReportOptions {
   readonly sendToMe: string | true | undefined;
 }
 
-export async function macReport(options: ReportOptions): Promise<MacReport> {
-  const { probes, version, findings } = options;
-  const [service, mac] = await Promise.all([serviceObservations(options), macObservations(probes)]);
+export async function macReport(parts: ReportParts): Promise<MacReport> {
+  const { probes, version, findings } = parts;
+  const [service, mac] = await Promise.all([serviceObservations(parts), macObservations(probes)]);
   // Reads macOS's log of permissions last, so that it includes the requests that this report caused.
   const log = probes.machine.platform === 'darwin' ? await tccLog(probes.machine.run) : absent('not_macos');
   return {
@@ -76,36 +76,36 @@ export async function macReport(options: ReportOptions): Promise<MacReport> {
 
 type ServiceObservations = Readonly<Record<(typeof SERVICE_KEYS)[number] | 'send_to_me', Observation>>;
 
-async function serviceObservations(options: ReportOptions): Promise<ServiceObservations> {
-  const { client } = options;
+async function serviceObservations(parts: ReportParts): Promise<ServiceObservations> {
+  const { client } = parts;
   const away = absent('no_service');
   const nothing = Object.fromEntries(SERVICE_KEYS.map((key) => [key, away])) as ServiceObservations;
-  const notSent = options.sendToMe === undefined ? absent('not_asked') : away;
+  const notSent = parts.sendToMe === undefined ? absent('not_asked') : away;
   if (client === undefined) return { ...nothing, send_to_me: notSent };
   try {
-    return await askClient(client, options);
+    return await askClient(client, parts);
   } catch (error) {
     const refused = observedRefusal(error);
     return { ...nothing, service: refused, send_to_me: notSent };
   }
 }
 
-async function askClient(client: ReportClient, options: ReportOptions): Promise<ServiceObservations> {
-  const { prompt, watchSeconds } = options;
+async function askClient(client: ReportClient, parts: ReportParts): Promise<ServiceObservations> {
+  const { prompt, watchSeconds } = parts;
   const { backend } = await client.health();
   if (prompt) await client.checkPermissions().catch(ignored);
   const status = await client.status();
   const { version, uptime_s, permissions, newest_row, newest_event, webhooks } = status;
   const { contacts } = status as { readonly contacts?: { readonly state: string; readonly message: string | null } };
   const isGranted = permissions.some(({ name, state }) => name === 'automation' && state === 'granted');
-  const asks = prompt || isGranted || options.sendToMe !== undefined;
+  const asks = prompt || isGranted || parts.sendToMe !== undefined;
   const watch = (seconds: number): Promise<Diagnostics | undefined> =>
     client.diagnostics({ seconds, ...(asks && { ask: 'messages' }) }).then(checked, ignored);
-  const clock = options.probes.machine.clock;
+  const clock = parts.probes.machine.clock;
   const [diagnostics, sent] =
-    options.sendToMe === undefined
+    parts.sendToMe === undefined
       ? [await watch(watchSeconds), absent('not_asked')]
-      : await sendToMe({ client, clock, watch, watchSeconds, wanted: options.sendToMe });
+      : await sendToMe({ client, clock, watch, watchSeconds, wanted: parts.sendToMe });
   return {
     service: found({
       version: plainVersion(version),

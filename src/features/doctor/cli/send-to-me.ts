@@ -28,7 +28,7 @@ export const PICTURE = Buffer.from(
   'base64',
 );
 
-export interface SendToMeOptions {
+export interface SendToMeParts {
   readonly client: ReportClient;
   readonly clock: Clock;
   readonly watch: (seconds: number) => Promise<Diagnostics | undefined>;
@@ -41,8 +41,8 @@ export interface SendToMeOptions {
  * Sends one text and one picture to the user's own address, and compares the stored text with the sent text. Never
  * reaches a stranger, because it uses only an address under which this Mac has sent or received.
  */
-export async function sendToMe(options: SendToMeOptions): Promise<readonly [Diagnostics | undefined, Observation]> {
-  const { client, clock, watch, watchSeconds, wanted } = options;
+export async function sendToMe(parts: SendToMeParts): Promise<readonly [Diagnostics | undefined, Observation]> {
+  const { client, clock, watch, watchSeconds, wanted } = parts;
   const own = (await watch(0))?.own_addresses ?? [];
   const recipient = wanted === true ? own[0] : own.find((address) => spelling(address) === spelling(wanted));
   if (recipient === undefined) {

@@ -21,10 +21,10 @@ export function metricsOf(core: Core): (to: MetricWriter) => void {
       'Events that stream clients missed because they read too slowly.',
       streams.counts.missed,
     );
-    const { account } = messagesAccounts;
+    const account = messagesAccounts.status();
     const isSignedIn = account === undefined ? null : Number(account.state === 'imessage');
     to.gauge('postern_imessage_signed_in', 'Whether Messages has an enabled iMessage account.', isSignedIn);
-    const { median_s: medianS = null, max_s: maxS = null } = ages.delays.report() ?? {};
+    const { median_s: medianS = null, max_s: maxS = null } = ages.delays.status() ?? {};
     to.gauge('postern_arrival_delay_median_seconds', 'Median delay of the last 20 incoming iMessages.', medianS);
     to.gauge('postern_arrival_delay_max_seconds', 'Longest delay of the last 20 incoming iMessages.', maxS);
     for (const one of core.running.values()) one.metrics?.(to.gauge);

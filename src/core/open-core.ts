@@ -8,6 +8,7 @@ import { capabilitiesOf, operationsIn } from './feature.ts';
 import type { Host } from './host.ts';
 import { RESOURCES } from './http/resources.ts';
 import type { MacCaller } from './model/caller.ts';
+import { macCapabilities } from './model/capabilities.ts';
 import { ownerStatus } from './model/command-words.ts';
 import { namedReader } from './model/named-reader.ts';
 import { rowOffset } from './model/offset.ts';
@@ -23,7 +24,7 @@ import { OriginReader } from './sender/origins.ts';
 import { OwnerSends } from './sender/owner-sends.ts';
 import { UploadStore } from './state/upload-store.ts';
 import { webhookStore } from './state/webhooks-store.ts';
-import { openStatus } from './status/open-status.ts';
+import { openStatus, type StatusParts } from './status/open-status.ts';
 import { HttpStreams } from './streams/http-streams.ts';
 import { WebSocketClients } from './streams/web-socket-clients.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
@@ -135,22 +136,35 @@ function openReaders(core: CoreBase & CoreMac & CoreEvents): CoreReaders {
 
 /** Creates the owner's ports, the status, and what limited keys get of both. */
 function openOwner(core: Omit<Core, keyof CoreOwner>): CoreOwner {
-  const { config, host, connection, messages, naming, guests, ports, webhooks } = core;
+  const { config, host, connection, messages, naming, guests, permissions, ports, webhooks } = core;
   const { clock, log, version } = host;
   const clockWatch = new ClockWatch(clock, log);
-  const status = openStatus({
-    ...core,
+  const ofFeatures = capabilitiesOf(config, host.features);
+  const parts: StatusParts = {
     version,
     clock,
-    log,
-    clockWatch,
     database: connection,
-    columns: () => messageColumns(connection),
     messages: core.chatLog,
-    delays: core.ages.delays,
-    capabilities: capabilitiesOf(config, host.features),
-    operations: () => operationsIn([...RESOURCES, ...host.features], core.running),
-  });
+    publisher: core.publisher,
+    webhooks,
+    permissions,
+    abilities: () => ({
+      operations: operationsIn([...RESOURCES, ...host.features], core.running),
+      capabilities: macCapabilities({
+        hasColumn: messageColumns(connection),
+        maySend: permissions.known.find(({ name }) => name === 'automation')?.state !== 'denied',
+        ofFeatures,
+      }),
+    }),
+    members: () => [
+      ['publisher', core.publisher],
+      ['clock', clockWatch],
+      ['messages_account', core.messagesAccounts],
+      ...core.running,
+      ['arrival_delay', core.ages.delays],
+    ],
+  };
+  const status = openStatus(parts, core.closers, log);
   const owner: MacCaller = {
     key: undefined,
     reader: namedReader(messages, naming, core.people),

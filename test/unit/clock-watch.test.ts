@@ -18,9 +18,9 @@ test('a clock set back is reported for a minute, and logged once', async () => {
   await clock.advance(1000);
   expect(watch.warning()).toMatch(/clock jumped.* 3600 s back/);
   await clock.advance(59_000);
-  expect(watch.warning()).not.toBeNull();
+  expect(watch.warning()).toBeDefined();
   await clock.advance(2000);
-  expect(watch.warning()).toBeNull();
+  expect(watch.warning()).toBeUndefined();
   expect(log.lines).toHaveLength(1);
 });
 
@@ -37,7 +37,7 @@ test('what network time corrects in passing is no jump, however much it comes to
     clock.step(200);
     await clock.advance(1000);
   }
-  expect(watch.warning()).toBeNull();
+  expect(watch.warning()).toBeUndefined();
   expect(log.lines).toEqual([]);
 });
 

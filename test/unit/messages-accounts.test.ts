@@ -49,7 +49,7 @@ describe('the accounts of Messages', () => {
   ])('printed as %j are %s', async (says, state) => {
     const { accounts, clock } = setUp(says);
     await clock.advance(60_000);
-    expect(accounts.account).toEqual({ state, checked_at: '2026-01-02T03:05:05Z' });
+    expect(accounts.status()).toEqual({ state, checked_at: '2026-01-02T03:05:05Z' });
     expect(accounts.warning() === undefined).toBe(state === 'imessage');
   });
 
@@ -77,7 +77,7 @@ describe('the accounts of Messages', () => {
     const { accounts, clock, now } = setUp('iMessage, true', state);
     await clock.advance(48 * HOUR_MS);
     expect(now.asked).toBe(0);
-    expect(accounts.account).toBeUndefined();
+    expect(accounts.status()).toBeUndefined();
     now.state = 'granted';
     await clock.advance(60_000);
     expect(now.asked).toBe(1);
@@ -86,10 +86,10 @@ describe('the accounts of Messages', () => {
   test('stay unknown while Messages does not answer, and are asked for again after an hour', async () => {
     const { accounts, clock, now } = setUp(undefined);
     await clock.advance(HOUR_MS);
-    expect(accounts.account).toBeUndefined();
+    expect(accounts.status()).toBeUndefined();
     expect(now.asked).toBe(1);
     now.says = 'iMessage, true';
     await clock.advance(HOUR_MS);
-    expect(accounts.account?.state).toBe('imessage');
+    expect(accounts.status()?.state).toBe('imessage');
   });
 });

@@ -265,7 +265,7 @@ describe('the delay of incoming iMessages', () => {
     // Added again by iCloud, or dated by a clock that is ahead.
     [[2000, 5, -100], { median_s: 2.5, max_s: 5, messages: 2 }],
   ])('of %j s is %j', async (delaysS, report) => {
-    expect((await delayed(delaysS)).ages.delays.report()).toEqual(report);
+    expect((await delayed(delaysS)).ages.delays.status()).toEqual(report);
   });
 
   test('is a warning of health when the median exceeds 2 minutes, until messages are quick again', async () => {
@@ -280,7 +280,7 @@ describe('the delay of incoming iMessages', () => {
     ['of a canary', { isImessage: true, marks: { isHidden: true as const } }],
     ['of what the owner sent', { isImessage: true, event: { ...arrival(1).event, type: 'message.sent' } as never }],
   ])('is not %s', async (_what, options) => {
-    expect((await delayed([600], options)).ages.delays.report()).toBeUndefined();
+    expect((await delayed([600], options)).ages.delays.status()).toBeUndefined();
   });
 
   test('does not count sleep', async () => {
@@ -289,6 +289,6 @@ describe('the delay of incoming iMessages', () => {
     service.clock.pause(8 * HOUR_MS);
     await pass(service.clock, 10_000);
     await service.ageS(20 * MINUTE_MS, { isImessage: true });
-    expect(service.ages.delays.report()?.max_s).toBeLessThan(15);
+    expect(service.ages.delays.status()?.max_s).toBeLessThan(15);
   });
 });

@@ -68,15 +68,14 @@ describe('the status', () => {
     const log = collectingLog();
     const now = { connected: true, message: null as string | null, isBroken: false };
     const parts: StatusParts = {
-      ...{ version: '1', clock, log, columns: () => undefined, running: new Map() },
+      ...{ version: '1', clock, abilities: () => ({ capabilities: {}, operations: [] }), members: () => [] },
       database: { health: () => ({ connected: now.connected, message: now.message }) },
-      clockWatch: { warning: () => null },
       messages: {
         newest: () => {
           throw new Error('away');
         },
       } as unknown as StatusParts['messages'],
-      publisher: { checkLag: () => null, lastPublished: { rowId: 1, atMs: undefined } },
+      publisher: { lastPublished: { rowId: 1, atMs: undefined } },
       webhooks: {
         list() {
           if (now.isBroken) throw new Error('disk I/O error');
@@ -84,13 +83,9 @@ describe('the status', () => {
         },
       } as unknown as StatusParts['webhooks'],
       permissions: { known: [], answer: undefined } as unknown as StatusParts['permissions'],
-      delays: { report: () => undefined, warning: () => undefined },
-      messagesAccounts: { account: undefined, warning: () => undefined },
-      capabilities: {},
-      operations: () => [],
     };
     const closers = new Cleanup(log);
-    return { clock, log, now, closers, status: openStatus({ ...parts, closers }) };
+    return { clock, log, now, closers, status: openStatus(parts, closers, log) };
   };
 
   test('tells of a failure in the night that nobody looked at', async () => {

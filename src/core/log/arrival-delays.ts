@@ -20,7 +20,7 @@ export class ArrivalDelays {
   }
 
   /** Undefined before the first incoming iMessage. */
-  report(): ArrivalDelay | undefined {
+  status(): ArrivalDelay | undefined {
     const sorted = this.#delaysMs.toSorted((a, b) => a - b);
     const middle = sorted.slice(Math.floor((sorted.length - 1) / 2), Math.floor(sorted.length / 2) + 1);
     if (middle.length === 0) return undefined;
@@ -29,7 +29,7 @@ export class ArrivalDelays {
   }
 
   warning(): string | undefined {
-    const report = this.report();
+    const report = this.status();
     if (report === undefined || report.median_s <= WARN_ABOVE_S) return undefined;
     const minutes = Math.round(report.median_s / 60);
     return `iMessages reach this Mac late: half of the last ${report.messages} took ${minutes} min or longer, without sleep. See "When messages arrive late" in the guide, under Installation.`;

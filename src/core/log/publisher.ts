@@ -86,25 +86,25 @@ export class Publisher {
   }
 
   /**
-   * Returns a sentence if publishing fails or a row has waited too long for its event; otherwise null. If this check is
+   * Returns a sentence if publishing fails or a row has waited too long for its event; otherwise undefined. If this check is
    * the first to see a row, the row's wait begins now.
    */
-  checkLag(): string | null {
+  warning(): string | undefined {
     if (this.#isFailing) {
       return 'New rows cannot be published as events; the next attempt follows in a second. See the log.';
     }
     const published = this.#cursor?.offset.rowId;
-    if (published === undefined) return null;
+    if (published === undefined) return undefined;
     try {
       const newest = this.#parts.messages.newest().offset.rowId;
-      if (newest <= published) return null;
+      if (newest <= published) return undefined;
       this.#noteSighting(newest);
     } catch {
-      return null; // chat.db is unavailable, which the database's health reports
+      return undefined; // chat.db is unavailable, which the database's health reports
     }
     const oldest = this.#sightings[0];
     const lagMs = oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest.atMs;
-    if (oldest === undefined || lagMs <= MAX_LAG_MS) return null;
+    if (oldest === undefined || lagMs <= MAX_LAG_MS) return undefined;
     return `Events are behind: row ${oldest.upTo} has waited ${Math.round(lagMs / 1000)} s to be published.`;
   }
 

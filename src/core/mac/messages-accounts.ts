@@ -56,8 +56,8 @@ export class MessagesAccounts {
     this.#parts = parts;
   }
 
-  /** The answer that Messages gave last; undefined before the first. */
-  get account(): MessagesAccount | undefined {
+  /** Returns the answer that Messages gave last; undefined before the first. */
+  status(): MessagesAccount | undefined {
     return this.#account;
   }
 

@@ -32,9 +32,9 @@ export class ClockWatch {
   }
 
   /** Returns the warning to show in health if the clock has jumped within the last minute; otherwise null. */
-  warning(): string | null {
+  warning(): string | undefined {
     const jump = this.#jump;
-    if (jump === undefined || this.#clock.monotonic() - jump.atMs > REPORTED_FOR_MS) return null;
+    if (jump === undefined || this.#clock.monotonic() - jump.atMs > REPORTED_FOR_MS) return undefined;
     const seconds = Math.round(Math.abs(jump.byMs) / 1000);
     return jump.byMs < 0
       ? `The clock jumped: it was set ${seconds} s back within the last minute.`

@@ -1,13 +1,16 @@
-import type { ArrivalDelay } from '../model/arrival-delay.ts';
-import { macCapabilities } from '../model/capabilities.ts';
 import { errorCode } from '../model/errors.ts';
 import { isoSecond } from '../model/iso-second.ts';
-import type { MessagesAccount } from '../model/messages-account.ts';
 import type { MessageLog } from '../model/ports/feed-ports.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import type { PermissionReport, Permissions } from '../model/ports/permissions-ports.ts';
 import type { BackendHealth } from '../model/ports/reading-ports.ts';
-import { droppedWarnings, type InStatus, type StatusReport, type StatusWarning, webhookSummary } from '../model/status.ts';
+import {
+  droppedWarnings,
+  type InStatus,
+  type StatusReport,
+  type StatusWarning,
+  webhookSummary,
+} from '../model/status.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookStatus } from '../model/webhook.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import { ProblemLog, problemsIn } from './problem-log.ts';
@@ -15,31 +18,20 @@ import { ProblemLog, problemsIn } from './problem-log.ts';
 export interface StatusParts {
   readonly version: string;
   readonly clock: Clock;
-  readonly log: Log;
   /** Reports whether chat.db is readable. */
   readonly database: { health(): BackendHealth };
-  /** Returns a function that reports whether the message table has a column; undefined while chat.db is unreadable. */
-  readonly columns: () => ((name: string) => boolean) | undefined;
-  readonly clockWatch: { warning(): string | null };
-  readonly messages: MessageLog;
-  readonly publisher: {
-    checkLag(): string | null;
-    readonly lastPublished: { readonly rowId: number; readonly atMs: number | undefined };
-  };
+  readonly messages: Pick<MessageLog, 'newest'>;
+  readonly publisher: { readonly lastPublished: { readonly rowId: number; readonly atMs: number | undefined } };
   readonly webhooks: {
     list(): readonly StoredWebhook[];
     status(id: string): WebhookStatus;
     lastDelivery(id: string): DeliveryRecord | undefined;
   };
   readonly permissions: Permissions;
-  readonly delays: { report(): ArrivalDelay | undefined; warning(): string | undefined };
-  readonly messagesAccounts: { readonly account: MessagesAccount | undefined; warning(): StatusWarning | undefined };
-  /** The capabilities that features have, and whether they are switched on. */
-  readonly capabilities: Readonly<Record<string, boolean>>;
-  /** Returns the operations of the core and of the features that run. */
-  readonly operations: () => readonly string[];
-  /** The features of this service. Key: the feature's name. */
-  readonly running: ReadonlyMap<string, InStatus>;
+  /** Returns what this service can do. */
+  readonly abilities: () => Pick<StatusReport, 'capabilities' | 'operations'>;
+  /** Returns, by name, what has a member of the status or a warning. Health shows the first warning. */
+  readonly members: () => readonly (readonly [name: string, one: InStatus])[];
 }
 
 const AFTER_DISK: PermissionReport = {
@@ -53,10 +45,21 @@ const AFTER_DISK: PermissionReport = {
 const LOOK_EVERY_MS = 60_000;
 
 /** Creates the status, and starts its regular check for problems. */
-export function openStatus({ closers, ...parts }: StatusParts & { readonly closers: Cleanup }): Status {
+export function openStatus(parts: StatusParts, closers: Cleanup, log: Log): Status {
   const status = new Status(parts);
-  closers.add('status', () => status.close());
-  status.start();
+  let cancel: Cancel | undefined;
+  const look = (): void => {
+    cancel = parts.clock.after(LOOK_EVERY_MS, () => {
+      look();
+      try {
+        status.report();
+      } catch (error) {
+        log.warn('could not look for problems', { code: errorCode(error) });
+      }
+    });
+  };
+  look();
+  closers.add('status', () => cancel?.());
   return status;
 }
 
@@ -65,41 +68,14 @@ export class Status {
   readonly #parts: StatusParts;
   readonly #startedAtMs: number;
   readonly #problems = new ProblemLog();
-  #cancelLook: Cancel | undefined;
 
   constructor(parts: StatusParts) {
     this.#parts = parts;
     this.#startedAtMs = parts.clock.monotonic();
   }
 
-  start(): void {
-    this.#cancelLook = this.#parts.clock.after(LOOK_EVERY_MS, () => {
-      this.start();
-      try {
-        this.report();
-      } catch (error) {
-        this.#parts.log.warn('could not look for problems', { code: errorCode(error) });
-      }
-    });
-  }
-
-  close(): void {
-    this.#cancelLook?.();
-  }
-
   health(): BackendHealth {
-    const { database, publisher, clockWatch } = this.#parts;
-    const backend = database.health();
-    if (!backend.connected) return backend;
-    return {
-      ...backend,
-      message:
-        backend.message ??
-        publisher.checkLag() ??
-        clockWatch.warning() ??
-        this.#warnings().map((one) => (typeof one === 'string' ? one : one.text))[0] ??
-        null,
-    };
+    return this.#health(this.#warnings());
   }
 
   /** Returns the highest row id in chat.db; null while it is unreadable. */
@@ -118,46 +94,43 @@ export class Status {
   }
 
   #report(): StatusReport {
-    const { version, clock, publisher, webhooks, permissions } = this.#parts;
+    const { version, clock, publisher, webhooks, permissions, abilities, members } = this.#parts;
     const summaries = webhooks
       .list()
       .map((webhook) => webhookSummary(webhook, webhooks.status(webhook.id), webhooks.lastDelivery(webhook.id)));
-    const ofFeatures = this.#warnings().filter((one) => typeof one !== 'string');
-    const warnings = [...ofFeatures, ...droppedWarnings(summaries)];
-    const { account } = this.#parts.messagesAccounts;
-    const delay = this.#parts.delays.report();
+    const all = this.#warnings();
+    const warnings = [...all.filter((one) => typeof one !== 'string'), ...droppedWarnings(summaries)];
     const nowMs = clock.monotonic();
     const { rowId, atMs } = publisher.lastPublished;
     return {
       version,
       uptime_s: Math.floor((nowMs - this.#startedAtMs) / 1000),
-      backend: this.health(),
+      backend: this.#health(all),
       newest_row: this.newestRow(),
       newest_event: { row_id: rowId, age_s: atMs === undefined ? null : Math.floor((nowMs - atMs) / 1000) },
-      operations: this.#parts.operations(),
       webhooks: summaries,
       permissions: permissions.known,
       ...(permissions.answer && { messages: permissions.answer }),
-      ...(account && { messages_account: account }),
-      ...(delay && { arrival_delay: delay }),
-      capabilities: macCapabilities({
-        hasColumn: this.#parts.columns(),
-        maySend: permissions.known.find(({ name }) => name === 'automation')?.state !== 'denied',
-        ofFeatures: this.#parts.capabilities,
-      }),
-      ...this.#featureReports(),
+      ...abilities(),
+      ...Object.fromEntries(
+        members().flatMap(([name, one]) => {
+          const member = one.status?.();
+          return member === undefined ? [] : [[name, member]];
+        }),
+      ),
       ...(warnings.length > 0 && { warnings }),
     };
   }
 
-  #warnings(): readonly (StatusWarning | string)[] {
-    const { messagesAccounts, delays, running } = this.#parts;
-    return [messagesAccounts, ...running.values(), delays].flatMap((one) => one.warning?.() ?? []);
+  #health(warnings: readonly (StatusWarning | string)[]): BackendHealth {
+    const backend = this.#parts.database.health();
+    const [first] = warnings;
+    if (!backend.connected || backend.message !== null || first === undefined) return backend;
+    return { ...backend, message: typeof first === 'string' ? first : first.text };
   }
 
-  #featureReports(): Readonly<Record<string, object | true>> {
-    const reports = [...this.#parts.running].map(([name, one]) => [name, one.status?.()] as const);
-    return Object.fromEntries(reports.filter((one): one is [string, object | true] => one[1] !== undefined));
+  #warnings(): readonly (StatusWarning | string)[] {
+    return this.#parts.members().flatMap(([, one]) => one.warning?.() ?? []);
   }
 
   /** Checks this process's permissions. The check may make macOS prompt the user. */

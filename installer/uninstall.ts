@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readStagedFoldersInUse } from '../src/core/chatdb/attachment-files.ts';
+import { readStagedFoldersInUse } from '../src/core/chatdb/public.ts';
 import { AppError, errorCode } from '../src/core/model/errors.ts';
 import { resetPermissions, sharedWith, unregisterBundle } from './grants.ts';
 import { LABEL, type Layout, layoutOf } from './install-layout.ts';

@@ -73,7 +73,6 @@ const NAMED: Readonly<Record<string, readonly [lines: number, why: string]>> = {
     17,
     'A deferred send says whether the owner approved it, and the command line prints the answer to a held one.',
   ],
-  archive: [2, 'The columns that say whether a row must be decoded are read with all others.'],
   backup: [7, 'A feature may end what must not survive a backup.'],
   bluebubbles: [2, 'A source, and the example of a protocol.'],
   changes: [

@@ -178,6 +178,17 @@ describe('the rooms', () => {
     expect(wrong).toEqual([]);
   });
 
+  // What reads chat.db is large, and changes with macOS: features see of it what one file names.
+  test('of chatdb show features and the installer only its public module', () => {
+    const inside = relativeImports.filter(
+      (one) =>
+        ['features', 'installer'].includes(roomOf(one.file)) &&
+        roomOf(pathOf(one)) === 'chatdb' &&
+        pathOf(one) !== 'src/core/chatdb/public.ts',
+    );
+    expect(inside).toEqual([]);
+  });
+
   test('use every allowance of the tables', () => {
     const used = new Set(relativeImports.map((one) => `${roomOf(one.file)}: ${roomOf(pathOf(one))}`));
     const users = new Set(

@@ -1,4 +1,4 @@
-import type { Decoder } from '../core/chatdb/decoder.ts';
+import type { Decoder } from '../core/chatdb/public.ts';
 import type { RowFeature } from '../core/row-feature.ts';
 import { changeRows } from './changes/rows.ts';
 import { contentDecoder } from './content/rows.ts';

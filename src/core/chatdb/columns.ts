@@ -96,16 +96,6 @@ const entry = {
 
 export const KEY_COLUMNS = columnList({ rowId: 'value', date: 'date' });
 
-/** The columns that an archive reads from every row to decide whether it must read the row's content. */
-export const ARCHIVED_COLUMNS = columnList({
-  rowId: 'value',
-  guid: 'value',
-  date: 'date',
-  bytes: 'value',
-  chat: 'value',
-  print: 'value',
-});
-
 export const LISTED_COLUMNS = columnList({ rowId: 'value', date: 'date', bytes: 'value' });
 
 export const MESSAGE_COLUMNS = columnList(message);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { KeyDetails, KeyRevocation } from '../../client/key-types.ts';
-import { MessagesDirectory } from '../../core/chatdb/lookups.ts';
+import { MessagesDirectory } from '../../core/chatdb/public.ts';
 import { mayCallBack } from '../../core/model/callback-hosts.ts';
 import type { Caller } from '../../core/model/caller.ts';
 import type { GuestBook } from '../../core/model/guests.ts';

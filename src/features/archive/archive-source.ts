@@ -1,31 +1,48 @@
-import { textBytes } from '../../core/chatdb/body-sql.ts';
-import { type ChatDbHandle, perSchema } from '../../core/chatdb/chatdb-handle.ts';
 import {
-  ARCHIVED_COLUMNS,
+  anyChat,
+  type ChatDbHandle,
+  type Connection,
+  column,
+  columnList,
+  damageSentence,
   ENTRY_COLUMNS,
   INT_PARAM,
   instantAt,
+  isCorrupt,
+  isListed,
+  isPartOfPoll,
+  listedChat,
+  MAX_LARGE_BYTES,
+  messageParts,
+  perSchema,
+  printSql,
+  printsWith,
+  ReactedTo,
+  reactionDetailsOf,
+  reactionParts,
+  type Snapshot,
   TEXT_PARAM,
+  textBytes,
+  toRowEntry,
   toText,
   toUnixMs,
-} from '../../core/chatdb/columns.ts';
-import type { Connection } from '../../core/chatdb/connection.ts';
-import { printSql, printsWith } from '../../core/chatdb/fingerprints.ts';
-import { withDetails } from '../../core/chatdb/message-details.ts';
-import { toRowEntry } from '../../core/chatdb/message-log.ts';
-import { column, isListed, messageParts, reactionParts } from '../../core/chatdb/queries.ts';
-import { ReactedTo } from '../../core/chatdb/reacted-to.ts';
-import { reactionDetailsOf } from '../../core/chatdb/reaction-details.ts';
-import { damageSentence } from '../../core/chatdb/read-around.ts';
-import { anyChat, listedChat } from '../../core/chatdb/row-chat.ts';
-import { isPartOfPoll } from '../../core/chatdb/row-kinds.ts';
-import { MAX_LARGE_BYTES, type Snapshot } from '../../core/chatdb/snapshot.ts';
-import { isCorrupt } from '../../core/chatdb/temporary-tables.ts';
+  withDetails,
+} from '../../core/chatdb/public.ts';
 import type { Event } from '../../core/model/event.ts';
 import { NO_PRINT, type Print } from '../../core/model/fingerprint.ts';
 import type { Reaction } from '../../core/model/reaction.ts';
 import type { Notes } from '../../core/model/sentence.ts';
 import type { Row } from '../../core/runtime/sqlite.ts';
+
+/** The columns that are read from every row, to decide whether its content must be read. */
+const ARCHIVED_COLUMNS = columnList({
+  rowId: 'value',
+  guid: 'value',
+  date: 'date',
+  bytes: 'value',
+  chat: 'value',
+  print: 'value',
+});
 
 const { at } = ARCHIVED_COLUMNS;
 

@@ -1,7 +1,5 @@
 import { dirname, join } from 'node:path';
-import { AttachmentFiles } from '../../core/chatdb/attachment-files.ts';
-import { Connection } from '../../core/chatdb/connection.ts';
-import { chatDbNames } from '../../core/chatdb/lookups.ts';
+import { AttachmentFiles, Connection, chatDbNames } from '../../core/chatdb/public.ts';
 import { type Context, EXIT, type FolderOptions, folderOf } from '../../core/cli/context.ts';
 import { Refusal } from '../../core/cli/service-connection.ts';
 import type { Config } from '../../core/config/config.ts';

@@ -1,15 +1,15 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readLogIdentity } from '../../core/chatdb/message-log.ts';
+import { readLogIdentity } from '../../core/chatdb/public.ts';
 import { type Context, EXIT, folderOf } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { copyable } from '../../core/cli/invocation.ts';
 import { oneLine } from '../../core/cli/output/text.ts';
 import type { Config } from '../../core/config/config.ts';
 import { checkConfigText, removeIfThere, writeDraft } from '../../core/config/config-file.ts';
-import type { Environment } from '../../core/config/environment.ts';
 import { usualValues } from '../../core/config/setting.ts';
 import { SETTINGS } from '../../core/config/settings.ts';
+import type { Feature } from '../../core/feature.ts';
 import { isReplaced } from '../../core/model/cursor.ts';
 import { AppError, isAppError } from '../../core/model/errors.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -64,7 +64,7 @@ function replace(
   path: string,
   text: string,
   folder: string,
-  { environment }: Context,
+  { environment, features }: Context,
 ): { config: Config; state: RestoredState } {
   // The drafts' names are fixed, so that a restore can remove the drafts of an earlier restore that was interrupted.
   const drafts = { config: join(folder, '.restored-config.toml'), state: join(folder, '.restored-state.db') };
@@ -74,7 +74,7 @@ function replace(
   clean();
   try {
     const checked = checkConfigText(text, folder, environment);
-    const state = stateOf(path, drafts.state, environment);
+    const state = stateOf(path, drafts.state, features);
     if (!('config' in checked) || isAppError(state)) {
       const mistakes = 'config' in checked ? [] : checked.mistakes.map((mistake) => `config.toml: ${mistake}`);
       if (isAppError(state)) mistakes.push(`state.db: ${state.message}`);
@@ -88,7 +88,7 @@ function replace(
   }
 }
 
-function stateOf(path: string, draft: string, { features = [] }: Environment): RestoredState | AppError {
+function stateOf(path: string, draft: string, features: readonly Feature[]): RestoredState | AppError {
   closeSync(openSync(draft, 'wx', 0o600));
   try {
     return extractState(path, draft, systemClock.now(), features);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Fingerprints } from '../../core/chatdb/fingerprints.ts';
+import { Fingerprints } from '../../core/chatdb/public.ts';
 import type { Core } from '../../core/core.ts';
 import type { Running } from '../../core/feature.ts';
 import type { Gauge } from '../../core/http/metrics/handlers.ts';

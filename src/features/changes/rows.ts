@@ -1,4 +1,4 @@
-import { Fingerprints } from '../../core/chatdb/fingerprints.ts';
+import { Fingerprints } from '../../core/chatdb/public.ts';
 import type { RowFeature } from '../../core/row-feature.ts';
 import { checkpoint } from '../../core/runtime/checkpoint.ts';
 

@@ -1,5 +1,4 @@
-import type { Connection } from '../../core/chatdb/connection.ts';
-import { ownNumber } from '../../core/chatdb/owner.ts';
+import { type Connection, ownNumber } from '../../core/chatdb/public.ts';
 import type { Environment } from '../../core/config/environment.ts';
 import { usualValues } from '../../core/config/setting.ts';
 import type { Clock, Log } from '../../core/model/ports/host-ports.ts';

@@ -1,4 +1,4 @@
-import { oneToOneChats } from '../../core/chatdb/one-to-one-chats.ts';
+import { oneToOneChats } from '../../core/chatdb/public.ts';
 import type { Core } from '../../core/core.ts';
 import type { Running } from '../../core/feature.ts';
 import { bookOf } from './book.ts';

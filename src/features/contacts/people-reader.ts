@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AmbiguousAddress, Person } from '../../client/people-types.ts';
-import type { OneToOneChat, OneToOneChats } from '../../core/chatdb/one-to-one-chats.ts';
+import type { OneToOneChat, OneToOneChats } from '../../core/chatdb/public.ts';
 import { folded, searchedText, searchWords } from '../../core/model/folded.ts';
 import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import { type AddressOwner, type Card, groupCards } from './card-groups.ts';

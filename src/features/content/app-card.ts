@@ -1,6 +1,5 @@
 import type { AppCard } from '../../client/content-types.ts';
-import { dictionaryIn, isoAtSeconds, lastOfColons, present, textIn } from '../../core/chatdb/content/members.ts';
-import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
+import { dictionaryIn, isoAtSeconds, lastOfColons, present, type RowBudget, textIn } from '../../core/chatdb/public.ts';
 import { businessCardOf } from './business-card.ts';
 
 type Dictionary = ReadonlyMap<string, unknown>;

@@ -1,6 +1,13 @@
 import type { BusinessCard } from '../../client/content-types.ts';
-import { dictionaryIn, dictionaryOf, isList, numberIn, parseJson, present } from '../../core/chatdb/content/members.ts';
-import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
+import {
+  dictionaryIn,
+  dictionaryOf,
+  isList,
+  numberIn,
+  parseJson,
+  present,
+  type RowBudget,
+} from '../../core/chatdb/public.ts';
 
 type Dictionary = ReadonlyMap<string, unknown>;
 

@@ -1,8 +1,12 @@
 import type { CardContent } from '../../client/content-types.ts';
-import { readKeyedArchive } from '../../core/chatdb/content/keyed-archive.ts';
-import { onlyLinkOf } from '../../core/chatdb/content/parts.ts';
-import type { RowBudget, StoredBlob } from '../../core/chatdb/content/row-budget.ts';
-import type { AddedToRow, DecodedText } from '../../core/chatdb/decoder.ts';
+import {
+  type AddedToRow,
+  type DecodedText,
+  onlyLinkOf,
+  type RowBudget,
+  readKeyedArchive,
+  type StoredBlob,
+} from '../../core/chatdb/public.ts';
 import { appCardOf } from './app-card.ts';
 import { readDigitalTouch, readHandwriting } from './drawings.ts';
 import { linkPreviewOf } from './link-preview.ts';

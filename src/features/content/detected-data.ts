@@ -1,7 +1,5 @@
 import type { DetectedData } from '../../client/content-types.ts';
-import { readKeyedArchive } from '../../core/chatdb/content/keyed-archive.ts';
-import { isList, present, textIn } from '../../core/chatdb/content/members.ts';
-import type { RunDecoder } from '../../core/chatdb/decoder.ts';
+import { isList, present, type RunDecoder, readKeyedArchive, textIn } from '../../core/chatdb/public.ts';
 import { lookupTable } from '../../core/model/lookup-table.ts';
 
 /** The attributes with data that macOS detected in a text. The value of each is an archived DDScannerResult. */

@@ -1,7 +1,5 @@
 import type { DigitalTouch, Handwriting } from '../../client/content-types.ts';
-import { readKeyedArchive } from '../../core/chatdb/content/keyed-archive.ts';
-import { isList, isoAtSeconds, present } from '../../core/chatdb/content/members.ts';
-import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
+import { isList, isoAtSeconds, present, type RowBudget, readKeyedArchive } from '../../core/chatdb/public.ts';
 import { type ProtobufField, readProtobuf } from './protobuf.ts';
 
 /** The fields of a Protocol Buffers message, by number. If several fields have one number, the last one counts. */

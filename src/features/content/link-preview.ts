@@ -1,7 +1,13 @@
 import type { LinkPreview } from '../../client/content-types.ts';
-import { PlistDate } from '../../core/chatdb/content/binary-plist.ts';
-import { dictionaryIn, isoAtSeconds, listIn, present, textIn } from '../../core/chatdb/content/members.ts';
-import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
+import {
+  dictionaryIn,
+  isoAtSeconds,
+  listIn,
+  PlistDate,
+  present,
+  type RowBudget,
+  textIn,
+} from '../../core/chatdb/public.ts';
 
 type Dictionary = ReadonlyMap<string, unknown>;
 

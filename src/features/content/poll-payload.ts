@@ -1,6 +1,13 @@
 import type { PollOption } from '../../client/content-types.ts';
-import { dictionaryOf, distinct, isList, parseJson, present, textIn } from '../../core/chatdb/content/members.ts';
-import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
+import {
+  dictionaryOf,
+  distinct,
+  isList,
+  parseJson,
+  present,
+  type RowBudget,
+  textIn,
+} from '../../core/chatdb/public.ts';
 
 /** The decoded balloon of a poll, of a vote or of an added option (since macOS 26). */
 export interface PollPayload {

@@ -1,15 +1,25 @@
 import type { Poll, PollOption } from '../../client/content-types.ts';
-import { decodable } from '../../core/chatdb/added-columns.ts';
-import { perSchema, type SchemaInfo } from '../../core/chatdb/chatdb-handle.ts';
-import { compareInstants, instantAt, MAX_SECONDS, MESSAGE_COLUMNS, TEXT_PARAM } from '../../core/chatdb/columns.ts';
-import { readKeyedArchive } from '../../core/chatdb/content/keyed-archive.ts';
-import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
-import { messageOf, toMessage } from '../../core/chatdb/message.ts';
-import { column, messageParts } from '../../core/chatdb/queries.ts';
-import { reactionTargets } from '../../core/chatdb/reaction-target.ts';
-import { anyChat } from '../../core/chatdb/row-chat.ts';
-import { isPollUpdate, VOTE_TYPE } from '../../core/chatdb/row-kinds.ts';
-import type { Snapshot } from '../../core/chatdb/snapshot.ts';
+import {
+  anyChat,
+  column,
+  compareInstants,
+  decodable,
+  instantAt,
+  isPollUpdate,
+  MAX_SECONDS,
+  MESSAGE_COLUMNS,
+  messageOf,
+  messageParts,
+  perSchema,
+  type RowBudget,
+  reactionTargets,
+  readKeyedArchive,
+  type SchemaInfo,
+  type Snapshot,
+  TEXT_PARAM,
+  toMessage,
+  VOTE_TYPE,
+} from '../../core/chatdb/public.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { Reaction } from '../../core/model/reaction.ts';
 import { type PollPayload, pollPayloadOf } from './poll-payload.ts';

@@ -1,4 +1,4 @@
-import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
+import type { RowBudget } from '../../core/chatdb/public.ts';
 
 /** A field of a protobuf message. The value is a number for a varint, and bytes for any other field. */
 export interface ProtobufField {

@@ -1,6 +1,11 @@
 import type { FileContent } from '../../client/content-types.ts';
-import { toText } from '../../core/chatdb/columns.ts';
-import type { Decoder, FileContents, FileDecoder, RowDecoder } from '../../core/chatdb/decoder.ts';
+import {
+  type Decoder,
+  type FileContents,
+  type FileDecoder,
+  type RowDecoder,
+  toText,
+} from '../../core/chatdb/public.ts';
 import { cardOf } from './cards.ts';
 import { detectedIn } from './detected-data.ts';
 import { cardNote, fileNote } from './notes.ts';

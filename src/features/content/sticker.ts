@@ -1,7 +1,5 @@
 import type { Sticker } from '../../client/content-types.ts';
-import { readBinaryPlist } from '../../core/chatdb/content/binary-plist.ts';
-import { dictionaryIn, lastOfColons, present } from '../../core/chatdb/content/members.ts';
-import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
+import { dictionaryIn, lastOfColons, present, type RowBudget, readBinaryPlist } from '../../core/chatdb/public.ts';
 import { lookupTable } from '../../core/model/lookup-table.ts';
 
 /**

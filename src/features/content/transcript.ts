@@ -1,6 +1,4 @@
-import { readBinaryPlist } from '../../core/chatdb/content/binary-plist.ts';
-import { readKeyedArchive } from '../../core/chatdb/content/keyed-archive.ts';
-import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
+import { type RowBudget, readBinaryPlist, readKeyedArchive } from '../../core/chatdb/public.ts';
 
 /** Returns the transcript of a voice message from its attachment's `user_info`, a property list or a keyed archive. */
 export function transcriptOf(userInfo: Uint8Array, budget: RowBudget): string | undefined {

@@ -1,5 +1,5 @@
 import type { ContactCard, LocationPin } from '../../client/content-types.ts';
-import { distinct, present } from '../../core/chatdb/content/members.ts';
+import { distinct, present } from '../../core/chatdb/public.ts';
 
 /** Maximum size of a contact's or location's card, in bytes. Larger cards are not opened. */
 export const MAX_CARD_BYTES = 65_536;

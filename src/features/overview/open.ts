@@ -1,4 +1,4 @@
-import { pastEvents } from '../../core/chatdb/past-events.ts';
+import { pastEvents } from '../../core/chatdb/public.ts';
 import type { Core } from '../../core/core.ts';
 import type { Running } from '../../core/feature.ts';
 import { isShownByDefault } from '../../core/model/narrowing.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StatisticKind, StatisticPoint, StatisticSpan, SubjectSeries } from '../../client/overview-types.ts';
-import type { PastEvents } from '../../core/chatdb/past-events.ts';
+import type { PastEvents } from '../../core/chatdb/public.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/model/durations.ts';
 import type { LogEntry } from '../../core/model/event.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';

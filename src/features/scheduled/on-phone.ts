@@ -1,7 +1,4 @@
-import { perSchema } from '../../core/chatdb/chatdb-handle.ts';
-import type { Connection } from '../../core/chatdb/connection.ts';
-import { messageOf } from '../../core/chatdb/message.ts';
-import { isScheduled } from '../../core/chatdb/row-kinds.ts';
+import { type Connection, isScheduled, messageOf, perSchema } from '../../core/chatdb/public.ts';
 import type { ScheduledSend } from './scheduled.ts';
 
 const MAX_LISTED = 200;

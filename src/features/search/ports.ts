@@ -1,5 +1,5 @@
 import type { SearchHit, SearchReport } from '../../client/search-types.ts';
-import type { ListedRow, ListedRows } from '../../core/chatdb/message-list.ts';
+import type { ListedRow, ListedRows } from '../../core/chatdb/public.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { ChatNames } from '../../core/model/ports/chat-names-ports.ts';
 import type { NameSource } from '../../core/model/ports/names-ports.ts';

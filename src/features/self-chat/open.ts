@@ -1,4 +1,4 @@
-import { MessagesDirectory } from '../../core/chatdb/lookups.ts';
+import { MessagesDirectory } from '../../core/chatdb/public.ts';
 import type { Core } from '../../core/core.ts';
 import type { Running } from '../../core/feature.ts';
 import { chatDbOwner } from './owner-in-chatdb.ts';

@@ -1,8 +1,11 @@
-import { DETAIL_COLUMNS, toText } from '../../core/chatdb/columns.ts';
-import type { Connection } from '../../core/chatdb/connection.ts';
-import { currentReactions } from '../../core/chatdb/current-reactions.ts';
-import { messageOf } from '../../core/chatdb/message.ts';
-import type { Snapshot } from '../../core/chatdb/snapshot.ts';
+import {
+  type Connection,
+  currentReactions,
+  DETAIL_COLUMNS,
+  messageOf,
+  type Snapshot,
+  toText,
+} from '../../core/chatdb/public.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { ReactionType } from '../../core/model/reaction.ts';
 

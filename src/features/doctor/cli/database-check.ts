@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import type { Machine } from '../../../../installer/machine.ts';
-import { damageSentence } from '../../../core/chatdb/read-around.ts';
-import { readOnce } from '../../../core/chatdb/read-once.ts';
+import { damageSentence, readOnce } from '../../../core/chatdb/public.ts';
 import type { Context } from '../../../core/cli/context.ts';
 import { isAppError } from '../../../core/model/errors.ts';
 

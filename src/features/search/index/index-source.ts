@@ -1,17 +1,29 @@
 import { basename } from 'node:path';
 import type { SearchedTextKind } from '../../../client/search-types.ts';
-import { attachmentContentsOf } from '../../../core/chatdb/attachment-details.ts';
-import { perSchema } from '../../../core/chatdb/chatdb-handle.ts';
-import { ATTACHMENT_COLUMNS, MESSAGE_COLUMNS, toText } from '../../../core/chatdb/columns.ts';
-import type { Connection } from '../../../core/chatdb/connection.ts';
-import { RowBudget } from '../../../core/chatdb/content/row-budget.ts';
-import { toMessage, toMessageWithFiles } from '../../../core/chatdb/message.ts';
-import { behindCursor, EVERYTHING, type List, listedRows } from '../../../core/chatdb/message-list.ts';
-import { isListed, isNotHidden, messageParts } from '../../../core/chatdb/queries.ts';
-import { listedChat } from '../../../core/chatdb/row-chat.ts';
-import { rowContentOf } from '../../../core/chatdb/row-content.ts';
-import { hasContent, isMessage } from '../../../core/chatdb/row-kinds.ts';
-import type { Snapshot, StoredAttachment } from '../../../core/chatdb/snapshot.ts';
+import {
+  ATTACHMENT_COLUMNS,
+  attachmentContentsOf,
+  behindCursor,
+  type Connection,
+  EVERYTHING,
+  hasContent,
+  isListed,
+  isMessage,
+  isNotHidden,
+  type List,
+  listedChat,
+  listedRows,
+  MESSAGE_COLUMNS,
+  messageParts,
+  perSchema,
+  RowBudget,
+  rowContentOf,
+  type Snapshot,
+  type StoredAttachment,
+  toMessage,
+  toMessageWithFiles,
+  toText,
+} from '../../../core/chatdb/public.ts';
 import type { MessageContent } from '../../../core/model/content.ts';
 import type { Message } from '../../../core/model/message.ts';
 import type { ReaderThread } from '../../../core/runtime/reader-thread.ts';

@@ -7,7 +7,7 @@ import { type SendPreferences, shownOptions } from '../../core/model/send-servic
 import { Wakeup } from '../../core/runtime/wakeup.ts';
 import type { AccessCore } from './access-core.ts';
 import { hasEnded } from './approval.ts';
-import { ApprovedSends, type ApprovedSendsParts } from './approved-sends.ts';
+import { ApprovedSends, type ApprovedSendsParts, type SendingCore } from './approved-sends.ts';
 import type { Audit } from './audit.ts';
 import type { ApprovalStore, StoredApproval } from './ports.ts';
 import { accessProblem } from './problems.ts';
@@ -47,6 +47,8 @@ export interface Holding {
   readonly askedMs: number;
 }
 
+type DeskCore = SendingCore & Pick<AccessCore, 'uploads'>;
+
 export interface ApprovalDeskParts extends ApprovedSendsParts {
   readonly audit: Audit;
   /** Called when a send begins to wait for a decision. */
@@ -58,7 +60,7 @@ export interface ApprovalDeskParts extends ApprovedSendsParts {
  * decisions counts.
  */
 export class ApprovalDesk {
-  readonly #core: AccessCore;
+  readonly #core: DeskCore;
   readonly #parts: ApprovalDeskParts;
   readonly #sends: ApprovedSends;
   readonly #waiters: Wakeup;
@@ -66,7 +68,7 @@ export class ApprovalDesk {
   readonly #making = new Map<string, Promise<StoredApproval>>();
   #isClosed = false;
 
-  constructor(core: AccessCore, parts: ApprovalDeskParts) {
+  constructor(core: DeskCore, parts: ApprovalDeskParts) {
     this.#core = core;
     this.#parts = parts;
     this.#waiters = new Wakeup(core.host.clock);

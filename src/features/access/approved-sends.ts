@@ -15,6 +15,9 @@ const NOT_ALLOWED: ReadonlySet<string> = new Set([
   'unauthorized',
 ]);
 
+/** What of the core makes the sends. */
+export type SendingCore = Pick<AccessCore, 'keptFiles' | 'sender' | 'idempotency' | 'deferrals' | 'host'>;
+
 export interface ApprovedSendsParts {
   readonly store: ApprovalStore;
   /** Throws if the key may no longer send to `to`, or if `members` are no longer the people that the owner saw. */
@@ -32,7 +35,7 @@ interface End {
  * crash.
  */
 export class ApprovedSends {
-  readonly #core: AccessCore;
+  readonly #core: SendingCore;
   readonly #parts: ApprovedSendsParts;
   readonly #onEnd: (approval: StoredApproval, state: ApprovalState) => void;
   readonly #running = new Set<Promise<void>>();
@@ -40,7 +43,7 @@ export class ApprovedSends {
 
   /** `onEnd` is called once an outcome is stored. */
   constructor(
-    core: AccessCore,
+    core: SendingCore,
     parts: ApprovedSendsParts,
     onEnd: (approval: StoredApproval, state: ApprovalState) => void,
   ) {

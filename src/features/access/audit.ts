@@ -6,7 +6,7 @@ import { errorCode } from '../../core/model/errors.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import { startOfLocalDay } from '../../core/runtime/clock.ts';
 import { OTHER_TARGETS } from './audit-words.ts';
-import type { AuditLog, AuditNote, AuditQuery, AuditStore, KeyUses } from './ports.ts';
+import type { AuditLog, AuditNote, AuditQuery, AuditStore, KeyUses, SendCounts } from './ports.ts';
 
 /** Delay before changed counts of repetitions are written to the log. */
 const FLUSH_MS = 1000;
@@ -52,6 +52,16 @@ export class Audit implements AuditLog {
    */
   hmac(text: string): string {
     return createHmac('sha256', this.#secret).update(text).digest('hex');
+  }
+
+  /** Returns when an equal request of a key was noted, if that was since `sinceMs`. */
+  ask(...request: Parameters<AuditStore['ask']>): ReturnType<AuditStore['ask']> {
+    return this.#store.ask(...request);
+  }
+
+  /** Counts the sends of a key, as its caps count them. */
+  sends(...asked: Parameters<AuditStore['sends']>): SendCounts {
+    return this.#store.sends(...asked);
   }
 
   note(note: AuditNote, atMs = this.#clock.now()): void {

@@ -13,14 +13,14 @@ const MAX_A_DAY_OF_ALL = 200;
  * `MAX_A_DAY_OF_ALL`. Counts lines of the audit log, so that a restart forgets nothing.
  */
 export function assertWithinCaps(
-  store: AuditStore,
+  audit: Pick<AuditStore, 'sends'>,
   { id, caps }: KeyDetails,
   { target, isNew }: { readonly target: string; readonly isNew: boolean },
   nowMs: number,
   counts: readonly CapCount[],
 ): void {
   for (const counted of counts) {
-    const { minute, day, newContacts, dayOfAll } = store.sends(id, target, nowMs, counted);
+    const { minute, day, newContacts, dayOfAll } = audit.sends(id, target, nowMs, counted);
     assertBelow(minute, caps.per_minute, 'in a minute', nowMs);
     assertBelow(day, caps.per_day, 'in a day', nowMs);
     if (isNew) assertBelow(newContacts, caps.new_contacts_per_day, 'to new people in a day', nowMs);
@@ -32,8 +32,8 @@ export function assertWithinCaps(
  * Returns how many sends each cap still allows. No number exceeds what is left of `per_day`, or of the daily limit for
  * all keys.
  */
-export function remaining(store: AuditStore, { id, caps }: KeyDetails, nowMs: number): Remaining {
-  const [asked, leaving] = [store.sends(id, null, nowMs, 'asked'), store.sends(id, null, nowMs, 'leaving')];
+export function remaining(audit: Pick<AuditStore, 'sends'>, { id, caps }: KeyDetails, nowMs: number): Remaining {
+  const [asked, leaving] = [audit.sends(id, null, nowMs, 'asked'), audit.sends(id, null, nowMs, 'leaving')];
   const left = (cap: number, of: (counts: SendCounts) => SendCount): number =>
     Math.max(0, cap - Math.max(of(asked).count, of(leaving).count));
   const perDay = Math.min(

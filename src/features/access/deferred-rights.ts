@@ -5,14 +5,12 @@ import { problem } from '../../core/model/problems.ts';
 import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';
 import type { LimitedKey } from './limited-key.ts';
-import type { AuditStore } from './ports.ts';
 import { allowedDestination, assertStillAllowed, isNewContact, sendRight } from './rights.ts';
 
 interface DeferredRightsParts {
   readonly directory: ChatDirectory;
   readonly clock: Clock;
   readonly audit: Audit;
-  readonly auditStore: AuditStore;
 }
 
 /**
@@ -27,7 +25,7 @@ export function deferredCheck(
 ): () => void {
   let isCounted = false;
   return () => {
-    const { directory, clock, audit, auditStore } = parts;
+    const { directory, clock, audit } = parts;
     assertStillAllowed(parts, key, to, members ?? undefined);
     if (key === undefined) return;
     if (!isApproved && (key.stored.dry_run || sendRight(directory, key, to) !== 'yes')) {
@@ -37,7 +35,7 @@ export function deferredCheck(
     const destination = allowedDestination(directory, key, to);
     const target = destination.chats[0] ?? to;
     const isNew = isNewContact(directory, destination);
-    assertWithinCaps(auditStore, key.stored, { target, isNew }, clock.now(), ['leaving']);
+    assertWithinCaps(audit, key.stored, { target, isNew }, clock.now(), ['leaving']);
     const textHmac = audit.hmac(text ?? '');
     audit.note({ keyId, action: 'send', target, outcome: 'due', textHmac, isNew, ask: `scheduled ${id}` });
     isCounted = true;

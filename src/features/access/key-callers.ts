@@ -2,21 +2,20 @@ import { addedPeople, addedRules } from '../../core/details-part.ts';
 import { shownToKeys } from '../../core/feature.ts';
 import type { Caller, EventView, MacCaller } from '../../core/model/caller.ts';
 import type { LogEntry } from '../../core/model/event.ts';
+import type { Message } from '../../core/model/message.ts';
 import { namedReader } from '../../core/model/named-reader.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { RowFeed } from '../../core/model/ports/feed-ports.ts';
+import type { CallerSender } from '../../core/model/ports/sending-ports.ts';
 import { problem } from '../../core/model/problems.ts';
 import type { AccessCore } from './access-core.ts';
-import type { ApprovalDesk } from './approval-desk.ts';
 import type { Audit } from './audit.ts';
 import { limitedFeed } from './limited-feed.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { limitedNames } from './limited-names.ts';
 import { limitedAttachments, limitedReader } from './limited-reader.ts';
-import { LimitedSender } from './limited-sender.ts';
 import { limitedWebhooks } from './limited-webhooks.ts';
 import { narrowed } from './narrowing.ts';
-import type { AuditStore } from './ports.ts';
 import { reachOf } from './reach.ts';
 import { ReadableChats } from './readable.ts';
 import { sendRight } from './rights.ts';
@@ -27,19 +26,21 @@ export interface CallerParts {
   readonly directory: ChatDirectory;
   /** True if the directory may contain closed conversations. */
   readonly hasClosed: boolean;
-  readonly desk: ApprovalDesk;
   readonly audit: Audit;
-  readonly auditStore: AuditStore;
+  /** Returns what sends for a key. `shown` returns a message as the key sees it. */
+  readonly senderOf: (key: LimitedKey, shown: (message: Message) => Message) => CallerSender;
 }
+
+type NarrowedCore = Pick<AccessCore, 'owner' | 'messages' | 'json' | 'uploads' | 'ownListeners' | 'ports' | 'host'>;
 
 /** The callers of limited keys: each has the owner's ports, restricted to what its key may use. */
 export class KeyCallers {
-  readonly #core: AccessCore;
+  readonly #core: NarrowedCore;
   readonly #parts: CallerParts;
   readonly #shown: ShownRows;
   readonly #made = new WeakMap<LimitedKey, Caller>();
 
-  constructor(core: AccessCore, parts: CallerParts) {
+  constructor(core: NarrowedCore, parts: CallerParts) {
     this.#core = core;
     this.#parts = parts;
     this.#shown = shownRows(addedRules(core.host.features));
@@ -55,7 +56,7 @@ export class KeyCallers {
   #make(key: LimitedKey): Caller {
     const core = this.#core;
     const shown = this.#shown;
-    const { directory, hasClosed, audit } = this.#parts;
+    const { directory, hasClosed, audit, senderOf } = this.#parts;
     const { owner } = core;
     const { clock } = core.host;
     const { id } = key.stored;
@@ -84,7 +85,7 @@ export class KeyCallers {
       attachments: limitedAttachments(owner.attachments, reader),
       feed: this.#feed(owner, key, chats),
       json: (entry, include) => core.json(entry, include, view),
-      sender: new LimitedSender(core, key, { ...this.#parts, chats, shown }),
+      sender: senderOf(key, (message) => narrowed(message, shown.message, chats)),
       uploads: core.uploads.of(id),
       webhooks,
       naming,

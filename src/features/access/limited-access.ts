@@ -10,7 +10,10 @@ import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { CallerSender } from '../../core/model/ports/sending-ports.ts';
 import type { SelfChatService } from '../self-chat/port.ts';
 import type { AccessCore } from './access-core.ts';
+import { assertAllowedFiles } from './allowed-files.ts';
+import { AllowedSends } from './allowed-sends.ts';
 import { ApprovalDesk } from './approval-desk.ts';
+import { Asks } from './asks.ts';
 import { Audit } from './audit.ts';
 import { callerApprovals } from './caller-approvals.ts';
 import { remaining } from './caps.ts';
@@ -20,8 +23,9 @@ import { HeldQuestions } from './held-questions.ts';
 import { KeyCallers } from './key-callers.ts';
 import { KeyRing } from './key-ring.ts';
 import type { LimitedKey } from './limited-key.ts';
+import { LimitedSender } from './limited-sender.ts';
 import { ownerSender } from './owner-sender.ts';
-import type { Approvals, AuditStore, KeyStore } from './ports.ts';
+import type { Approvals, KeyStore } from './ports.ts';
 import { accessProblem } from './problems.ts';
 import { assertStillAllowed, isNewRecipient } from './rights.ts';
 import { approvalStore } from './state/approvals-store.ts';
@@ -37,7 +41,6 @@ export class LimitedAccess implements GuestBook {
   readonly #core: AccessCore;
   readonly #selfChat: SelfChatService;
   readonly #keyStore: KeyStore;
-  readonly #auditStore: AuditStore;
   readonly #directory: ChatDirectory;
   readonly #desk: ApprovalDesk;
   readonly #callers: KeyCallers;
@@ -50,12 +53,11 @@ export class LimitedAccess implements GuestBook {
     this.#core = core;
     this.#selfChat = selfChat;
     this.#keyStore = keyStore(state);
-    this.#auditStore = auditStore(state);
     const all = new MessagesDirectory(connection);
     const directory = address === '' ? all : selfChatClosed(all, address);
     this.#directory = directory;
     const secret = this.#keyStore.secret('audit', () => randomBytes(32).toString('hex'));
-    const audit = new Audit(this.#auditStore, clock, secret, log);
+    const audit = new Audit(auditStore(state), clock, secret, log);
     this.audit = audit;
     this.#desk = new ApprovalDesk(core, {
       store: approvalStore(state, () => deferrals.openIds()),
@@ -68,12 +70,24 @@ export class LimitedAccess implements GuestBook {
       directory,
       clock,
       note: (action, target, outcome) => audit.note({ keyId: OWNER, action, target, outcome }),
-      remaining: (key) => remaining(this.#auditStore, key, clock.now()),
+      remaining: (key) => remaining(audit, key, clock.now()),
       onChange: (key, before) => this.#onKeyChange(key, before),
     });
     this.#questions = new HeldQuestions(this.#desk, audit, log, (id) => this.keys.withId(id)?.stored.name ?? id);
-    const own = { directory, hasClosed: address !== '', desk: this.#desk, audit, auditStore: this.#auditStore };
-    this.#callers = new KeyCallers(core, own);
+    const asks = new Asks(audit, core.idempotency, clock);
+    const { config, messages, sender } = core;
+    const sending = { directory, clock, audit, desk: this.#desk, asks };
+    this.#callers = new KeyCallers(core, {
+      directory,
+      hasClosed: address !== '',
+      audit,
+      senderOf: (key, shown) =>
+        new LimitedSender(key, {
+          ...sending,
+          sends: new AllowedSends(key, { sender, deferrals, directory, clock, messages, shown }),
+          assertFiles: (paths) => assertAllowedFiles(paths, config.send.attachmentRoots, sender),
+        }),
+    });
     this.owner = ownerSender(core, directory, () => (this.hasKeys() ? audit : undefined));
     selfChat.chat.onProved((chat) =>
       audit.note({ keyId: OWNER, action: 'approval', target: chat, outcome: 'self_chat_proved' }),
@@ -118,8 +132,7 @@ export class LimitedAccess implements GuestBook {
 
   admitDue(entry: DueSend): () => void {
     if (entry.key_id === OWNER) return () => {};
-    const { clock } = this.#core.host;
-    const parts = { directory: this.#directory, clock, audit: this.audit, auditStore: this.#auditStore };
+    const parts = { directory: this.#directory, clock: this.#core.host.clock, audit: this.audit };
     return deferredCheck(parts, this.keys.withId(entry.key_id), entry);
   }
 

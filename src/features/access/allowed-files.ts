@@ -1,0 +1,26 @@
+import { isAbsolute, relative, resolve as resolvePath } from 'node:path';
+import type { MessageSender } from '../../core/model/ports/sending-ports.ts';
+import { invalidRequest, problem } from '../../core/model/problems.ts';
+
+/**
+ * Checks the files of a send. A limited key may send only files in `send.attachment_roots`; without that setting,
+ * none.
+ */
+export async function assertAllowedFiles(
+  paths: readonly string[],
+  roots: readonly string[],
+  sender: Pick<MessageSender, 'attachmentMistakes'>,
+): Promise<void> {
+  if (paths.length === 0) return;
+  // Compares paths before it looks at files: an answer must not reveal whether a file outside the folders exists.
+  if (!paths.every((path) => roots.some((root) => isBeneath(path, root)))) {
+    throw problem('attachment_not_allowed');
+  }
+  const mistakes = await sender.attachmentMistakes(paths);
+  if (mistakes.length > 0) throw invalidRequest(mistakes);
+}
+
+function isBeneath(path: string, root: string): boolean {
+  const rest = relative(resolvePath(root), resolvePath(path));
+  return rest !== '' && !isAbsolute(rest) && rest !== '..' && !rest.startsWith('../');
+}

@@ -62,10 +62,10 @@ describe('canaries', () => {
     const guids = async (query: object): Promise<readonly string[]> =>
       (await reader.listMessages({ ...ALL, ...query })).items.map(({ guid }) => guid);
     expect(await guids({})).toEqual(SHOWN);
-    expect(await guids({ include_hidden: false })).toEqual(SHOWN);
-    expect(await guids({ include_hidden: true })).toEqual(EVERYTHING);
+    expect(await guids({ withHidden: false })).toEqual(SHOWN);
+    expect(await guids({ withHidden: true })).toEqual(EVERYTHING);
     expect(await guids({ conversationId: SELF })).toEqual(['note', 'quoted', 'quoted in a body']);
-    expect(await guids({ conversationId: SELF, include_hidden: true })).toEqual([
+    expect(await guids({ conversationId: SELF, withHidden: true })).toEqual([
       'note',
       'quoted',
       'quoted in a body',
@@ -74,7 +74,7 @@ describe('canaries', () => {
     ]);
     const ids = { conversationIds: [SELF, OTHER] };
     expect(await guids(ids)).toEqual(SHOWN);
-    expect(await guids({ ...ids, include_hidden: true })).toEqual(EVERYTHING);
+    expect(await guids({ ...ids, withHidden: true })).toEqual(EVERYTHING);
   });
 
   test('are left out also before Messages has joined them to a chat', async () => {

@@ -298,7 +298,7 @@ function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
     chatId,
     order,
     ...bounds,
-    withHidden: query.include_hidden === true,
+    withHidden: query.withHidden === true,
     hasFiles: query.hasFiles === true,
   };
   const rest = cursor === undefined ? list : behindCursor(list, cursor);

@@ -42,7 +42,14 @@ export type AddedPeople = (details: MessageDetails) => readonly string[];
 
 const NOBODY: AddedPeople = () => [];
 
-export function messageWithNames(message: Message, lookup: NameLookup, added = NOBODY): Message {
+/** A copy with every member but those that may be absent, so that a new member does not compile until it is copied. */
+type Copied<One, Absent extends keyof One> = Required<Omit<One, Absent>> & Pick<One, Absent>;
+
+export function messageWithNames(
+  message: Message,
+  lookup: NameLookup,
+  added = NOBODY,
+): Copied<Message, 'details' | 'details_left_out'> {
   // Copies member by member: spreading the object takes longer than reading the row did.
   const { id, guid, conversation_id, sender, body, attachments, timestamp, is_from_me, status, details } = message;
   if (details === undefined) {
@@ -75,7 +82,7 @@ function namedEvent(
   return eventSentence(message, event, names);
 }
 
-export function conversationWithNames(conversation: Conversation, lookup: NameLookup): Conversation {
+export function conversationWithNames(conversation: Conversation, lookup: NameLookup): Copied<Conversation, 'details'> {
   const { id, display_name, participants, last_message_at, details } = conversation;
   if (details !== undefined) {
     const last = details.last_message ?? undefined;

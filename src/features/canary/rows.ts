@@ -35,7 +35,7 @@ export async function foundRows(
   isMarked: boolean,
 ): Promise<CanaryRows> {
   const text = canaryText(number);
-  const query = { conversationId: chat, order: 'desc', limit: ROWS, offset: 0, include_hidden: true } as const;
+  const query = { conversationId: chat, order: 'desc', limit: ROWS, offset: 0, withHidden: true } as const;
   const { items } = await reader.listMessages({ ...query, include: WITH_DETAILS });
   const rows = [...items.filter(({ body }) => body === text), ...(await elsewhere(reader, chat, text, sentMs))];
   const own = rows.find(({ is_from_me: isFromMe }) => isFromMe);
@@ -51,7 +51,7 @@ export async function foundRows(
 /** Returns the rows of a canary in other conversations: own rows, and copies from one of the owner's addresses. */
 async function elsewhere(reader: Reader, proved: string, text: string, sentMs: number): Promise<readonly Message[]> {
   const query = { sinceNs: nanoseconds(sentMs - SKEW_MS), order: 'asc', limit: ROWS_SINCE, offset: 0 } as const;
-  const { items } = await reader.listMessages({ ...query, include_hidden: true });
+  const { items } = await reader.listMessages({ ...query, withHidden: true });
   const found = items.filter(({ body, conversation_id: chat }) => body === text && chat !== proved);
   const rows = await Promise.all(found.map(async ({ id }) => reader.message(id, { include: WITH_DETAILS })));
   return rows.flatMap((row) => (row?.is_from_me === true || row?.details?.mirror === true ? [row] : []));

@@ -24,9 +24,10 @@ export interface MessageParts {
 export function messageHandlers({ counters, closing }: MessageParts) {
   return {
     async listMessages({ query, caller }) {
-      const { conversation_id: conversationId, since: sinceNs, junk, ...others } = readQuery(messageQuery, query);
+      const { junk, ...asked } = readQuery(messageQuery, query);
+      const { conversation_id: conversationId, since: sinceNs, include_hidden: withHidden, ...others } = asked;
       const { page, content } = await fittingMessages(others.limit, async (limit) => {
-        const found = await caller.reader.listMessages({ conversationId, sinceNs, ...others, limit });
+        const found = await caller.reader.listMessages({ conversationId, sinceNs, withHidden, ...others, limit });
         return junk === false ? { ...found, items: withoutJunk(found.items, (message) => message, caller) } : found;
       });
       if (page.next === undefined) return { status: 200, content };

@@ -30,7 +30,7 @@ export interface MessageQuery {
   readonly cursor?: string | undefined;
   readonly include?: IncludeSet;
   /** True to list hidden messages too: those that Postern wrote for one of its features. */
-  readonly include_hidden?: boolean | undefined;
+  readonly withHidden?: boolean | undefined;
   /** True to list only messages with attachments. Requires `conversationId` and the order `desc`. */
   readonly hasFiles?: boolean | undefined;
 }

@@ -277,4 +277,24 @@ describeWithNats('what a hub passes on', () => {
     const own = await hub.post('/macs/h9/api/v1/messages', {}, headers);
     expect([own.status, own.headers.get('postern-machine')]).toEqual([201, 'one']);
   });
+
+  test('clients without the key of the hub leave requests of a Mac to others, however many answers they leave open', async () => {
+    await machine('k1', ({ url }, response) => void (url === '/x' ? response.end() : response.write('more')));
+    const hub = await fleet.hub();
+    await knows(hub, 1);
+    const gone = new AbortController();
+    const statuses = async (key: string | undefined, count: number): Promise<readonly number[]> => {
+      const headers = { ...(key !== undefined && { 'x-api-key': key }) };
+      const open = () => fetch(`${hub.url}/macs/k1/guide`, { headers, signal: gone.signal });
+      return Promise.all(Array.from({ length: count }, async () => (await open()).status));
+    };
+    const admitted = (all: readonly number[]): number => all.filter((status) => status === 200).length;
+    expect(admitted(await statuses(undefined, 64))).toBe(16);
+    expect(await statuses('postern_limited', 1)).toEqual([200]);
+    for (const key of ['a', 'b', 'c']) await statuses(key, 16);
+    expect(await statuses('postern_limited', 1)).toEqual([503]);
+    expect((await hub.get('/macs/k1/x')).status).toBe(200);
+    gone.abort();
+    await waitFor(async () => (await fetch(`${hub.url}/macs/k1/x`)).status === 200);
+  });
 });

@@ -75,10 +75,10 @@ export class Exchange {
   #isAbandoned = false;
   #abandonment: AbortController | undefined;
   /**
-   * The callback of `whenOver`. `abandon` also calls it, because Node reports a closed connection only to the first of
+   * The callbacks of `whenOver`. `abandon` also calls them, because Node reports a closed connection only to the first of
    * several pipelined responses.
    */
-  #onOver: (() => void) | undefined;
+  readonly #onOver: (() => void)[] = [];
 
   constructor(
     context: ExchangeContext,
@@ -232,14 +232,14 @@ export class Exchange {
       end();
       return;
     }
-    this.#onOver = end;
+    this.#onOver.push(end);
     this.#output.once('close', end);
   }
 
   /** Aborts the work on the answer. Called when the connection closes before the answer is complete. */
   abandon(): void {
     this.#isAbandoned = true;
-    this.#onOver?.();
+    for (const end of this.#onOver) end();
     this.#abandonment?.abort();
   }
 

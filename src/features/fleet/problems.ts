@@ -1,7 +1,7 @@
 import type { ProblemText } from '../../core/model/problem-text.ts';
 import { problemsOf } from '../../core/model/problems.ts';
 
-/** The problems that only a hub answers with. */
+/** The problems that only a hub answers with. Some of them say that a machine refused the request that it was passed. */
 export const FLEET_PROBLEMS = {
   offset_of_a_mac: {
     status: 400,
@@ -72,6 +72,40 @@ export const FLEET_PROBLEMS = {
     hint: 'Name the machine in the path: /macs/ID/at/MACHINE/…, or begin the list again.',
     example: { mac: 'm7', machine: 'imac-7f' },
   },
+  mac_busy: {
+    status: 503,
+    mayHaveBeenSent: false,
+    detail: 'The Mac is answering too many requests already.',
+    hint: 'Try again; read or close the answers that are open.',
+  },
+  too_many_open: {
+    status: 503,
+    code: 'mac_busy',
+    mayHaveBeenSent: false,
+    detail: 'Too many requests with this key, or without one, are running at this Mac, or their answers are not read yet.',
+  },
+  mac_service_away: {
+    status: 503,
+    mayHaveBeenSent: true,
+    detail: 'The Mac took the request, but its service did not answer.',
+    hint: 'Look at the Mac before you repeat what changes something.',
+  },
+  mac_answer_invalid: {
+    status: 502,
+    mayHaveBeenSent: true,
+    detail: 'The Mac returned an answer that cannot be understood.',
+    hint: 'Check that the hub and the Mac run the same version of Postern.',
+  },
+  clock_differs: {
+    status: 503,
+    mayHaveBeenSent: false,
+    detail: 'The clocks of the hub and of the Mac differ by more than a minute, or the request was late.',
+  },
+  fleet_stream: {
+    status: 400,
+    detail: 'Endless streams of one Mac do not pass through a hub.',
+    hint: 'Ask the hub: GET /api/v1/events?mac=ID',
+  },
   webhook_busy: {
     status: 503,
     mayHaveBeenSent: false,
@@ -81,3 +115,7 @@ export const FLEET_PROBLEMS = {
 } as const satisfies Readonly<Record<string, ProblemText>>;
 
 export const fleetProblem = problemsOf(FLEET_PROBLEMS);
+
+/** The codes with which a machine refuses a request. Everything else is an answer of its API. */
+export const REFUSALS = ['clock_differs', 'mac_busy', 'mac_service_away', 'fleet_stream'] as const;
+export type Refusal = (typeof REFUSALS)[number];

@@ -8,6 +8,7 @@ import {
 import { pipeline } from 'node:stream';
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { Clock, Log } from '../../../core/model/ports/host-ports.ts';
+import type { Refusal } from '../problems.ts';
 import { Call } from '../protocol/call.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
@@ -26,6 +27,8 @@ const MAX_AGE_MS = 60_000;
 /** How far the hub's clock may be ahead. */
 const MAX_AHEAD_MS = 5000;
 const MAX_CALLS = 64;
+/** The rest is the owner's: whoever does not read answers must not keep others out. */
+const MAX_OF_OTHERS = 48;
 
 /** Headers that belong to one connection, or to the hub's origin. */
 const DROPPED: ReadonlySet<string> = new Set([
@@ -114,7 +117,7 @@ export class Answers {
     server.emit('connection', call);
   }
 
-  #refusal({ id, atMs }: Received): string | undefined {
+  #refusal({ id, isOwner, atMs }: Received): Refusal | undefined {
     const now = this.#parts.clock.now();
     for (const [known, cameMs] of this.#seen) {
       if (now - cameMs < 2 * MAX_AGE_MS) break;
@@ -122,7 +125,7 @@ export class Answers {
     }
     if (now - atMs > MAX_AGE_MS || atMs - now > MAX_AHEAD_MS || this.#seen.has(id)) return 'clock_differs';
     this.#seen.set(id, now);
-    return this.#calls.size >= MAX_CALLS ? 'mac_busy' : undefined;
+    return this.#calls.size >= (isOwner ? MAX_CALLS : MAX_OF_OTHERS) ? 'mac_busy' : undefined;
   }
 
   /** Makes the request at the own service, and passes its answer on as it comes, which may take as long as there. */

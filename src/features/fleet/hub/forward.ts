@@ -8,7 +8,7 @@ import { fleetProblem } from '../problems.ts';
 import { Unanswered } from '../protocol/call.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
-import { ask, type MacAnswer, type Question } from '../protocol/requests.ts';
+import { ask, type MacAnswer, type PassedHeaders, type Question } from '../protocol/requests.ts';
 import { type Claims, claimKey } from './claims.ts';
 import type { Macs } from './macs.ts';
 import { answeredHeaders, askedHeaders, askedQuery } from './passed-headers.ts';
@@ -23,6 +23,8 @@ export interface ForwardParts {
   readonly apiKey: string;
 }
 
+/** The most that a client without the hub's key keeps open at one Mac, which answers 64 requests at a time. */
+const MAX_OPEN = 16;
 const PATH = /^\/macs\/([a-z0-9-]{1,32})(?:\/at\/([a-z0-9-]{1,40}))?(\/.*)$/;
 /** The routes that lead to each Mac. */
 export const PASS_ON: readonly Route[] = (['GET', 'POST', 'PATCH', 'DELETE'] as const).map((method) => ({
@@ -39,8 +41,32 @@ export function isPassedOn(path: string): boolean {
 
 /** Returns the way through to each Mac: its whole API, as if it were asked there. */
 export function forwardRoutes(parts: ForwardParts, { closing }: RouteHost): readonly ServedRoute[] {
-  const handler = (exchange: Exchange): Promise<Answer> => forward(parts, exchange, closing);
+  const open = new Map<string, number>();
+  const handler = (exchange: Exchange): Promise<Answer> => {
+    if (!exchange.hasCaller) keepsOpen(open, exchange);
+    return forward(parts, exchange, closing);
+  };
   return PASS_ON.map((route) => ({ route, handler }));
+}
+
+/**
+ * Counts a request without the hub's key, by the key that it has for its Mac, until its answer has been read. Throws
+ * `too_many_open`.
+ */
+function keepsOpen(open: Map<string, number>, exchange: Exchange): void {
+  const who = `${PATH.exec(exchange.path)?.[1]} ${keyOf(exchange.request.headers)}`;
+  const count = (by: number): number => (open.get(who) ?? 0) + by;
+  if (count(1) > MAX_OPEN) throw fleetProblem('too_many_open');
+  open.set(who, count(1));
+  exchange.whenOver(() => {
+    if (count(-1) > 0) open.set(who, count(-1));
+    else open.delete(who);
+  });
+}
+
+/** Returns the key that a request has for its Mac; empty if it has none. */
+function keyOf(headers: PassedHeaders): string {
+  return String(headers['x-api-key'] ?? headers.authorization ?? '');
 }
 
 async function forward(parts: ForwardParts, exchange: Exchange, closing: AbortSignal): Promise<Answer> {
@@ -105,7 +131,7 @@ async function sendOnce(
   const candidates = wanted === undefined ? present : [wanted];
   const chosen = candidates[0] ?? first;
   if (chosen === undefined) throw macs.away(member);
-  const asker = isOwner ? '' : String(headers['x-api-key'] ?? headers.authorization ?? '');
+  const asker = isOwner ? '' : keyOf(headers);
   // A request without a key is nobody's, and no Mac sends for it. Its claim would be the owner's, who is ''.
   if (!isOwner && asker === '') return passOn(parts, question, wanted, true);
   const key = claimKey(member, asker, idempotencyKey);

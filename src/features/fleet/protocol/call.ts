@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream';
 import { errors, type Msg, type Subscription } from '@nats-io/nats-core';
 import type { Cancel, Clock } from '../../../core/model/ports/host-ports.ts';
+import type { Refusal } from '../problems.ts';
 import { brokerAway, type FleetConnection } from './connection.ts';
 import { type Envelope, unreadable } from './envelope.ts';
 import { answerSubject, toMacSubject } from './subjects.ts';
@@ -95,7 +96,7 @@ export class Call extends Duplex {
   }
 
   /** At a machine: ends the call with a reason. */
-  refuse(code: string): void {
+  refuse(code: Refusal): void {
     if (this.destroyed) return;
     this.#send('refused', Buffer.from(code));
     this.#isSaid = true;

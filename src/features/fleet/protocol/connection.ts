@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
-import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
+import { type ConnectionOptions, type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { AppError } from '../../../core/model/errors.ts';
 import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
@@ -134,8 +134,21 @@ export class FleetConnection {
     this.#js = undefined;
     this.#isConnected = true;
     keepErrorListener(nc);
+    void this.#logRefusals(nc);
     this.#host.log.info('connected to the broker');
     for (const run of this.#onConnect) run();
+  }
+
+  /** Logs what the broker refuses, once for each kind: whoever asked may not be told. */
+  async #logRefusals(nc: NatsConnection): Promise<void> {
+    const known = new Set<string>();
+    for await (const status of nc.status()) {
+      if (status.type !== 'error') continue;
+      const { error } = status;
+      const reason = error instanceof PermissionViolationError ? kindOf(error) : error.message;
+      if (!known.has(reason)) this.#host.log.warn('the broker refused something', { reason });
+      known.add(reason);
+    }
   }
 
   #disconnected(error: Error | undefined): void {
@@ -171,6 +184,11 @@ export function brokerAway(): AppError {
     status: 503,
     hint: 'It is tried again all the time. Are the servers of the fleet up?',
   });
+}
+
+/** Names what is not permitted by the beginning of its subject. The rest differs each time. */
+function kindOf({ operation, subject }: PermissionViolationError): string {
+  return `no right to ${operation}: ${subject.split('.', subject.startsWith('$JS.') ? 5 : 2).join('.')}`;
 }
 
 /**

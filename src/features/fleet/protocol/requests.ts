@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { pipeline } from 'node:stream';
 import type { Msg } from '@nats-io/nats-core';
-import { AppError } from '../../../core/model/errors.ts';
+import type { AppError } from '../../../core/model/errors.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
+import { fleetProblem, REFUSALS } from '../problems.ts';
 import { Call, Refused, Unanswered } from './call.ts';
 import { brokerAway, type FleetConnection } from './connection.ts';
 import { type Envelope, unreadable } from './envelope.ts';
@@ -68,7 +69,7 @@ export async function ask(asking: Asking, question: Question): Promise<MacAnswer
     const answering = await acknowledgement(call, clock);
     const response = await answerOf(call, question);
     const { statusCode: status = 0, headers } = response;
-    if (status < 200 || status > 599) throw invalidAnswer();
+    if (status < 200 || status > 599) throw fleetProblem('mac_answer_invalid');
     return { machine: answering, status, headers, body: bodyOf(response), end: () => void response.destroy() };
   } catch (error) {
     call.destroy();
@@ -180,7 +181,7 @@ function acknowledgement(call: Call, clock: Clock): Promise<string> {
     call.once('ack', (machine: string) => {
       cancel();
       if (MACHINE.test(machine)) resolve(machine);
-      else reject(invalidAnswer());
+      else reject(fleetProblem('mac_answer_invalid'));
     });
   });
 }
@@ -195,10 +196,10 @@ function answerOf(call: Call, { method, path, headers, body }: Question): Promis
     const hasBody = body !== undefined;
     const request = httpRequest({ createConnection: () => call, method, path, headers: framed(headers, hasBody) });
     request.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code?.startsWith('HPE_')) reject(invalidAnswer());
+      if (error.code?.startsWith('HPE_')) reject(fleetProblem('mac_answer_invalid'));
       else cut();
     });
-    request.on('upgrade', () => reject(invalidAnswer()));
+    request.on('upgrade', () => reject(fleetProblem('mac_answer_invalid')));
     request.on('response', resolve);
     // A machine may answer before it has the whole body.
     if (hasBody) pipeline(body, request, () => {});
@@ -210,30 +211,9 @@ async function* bodyOf(response: IncomingMessage): AsyncGenerator<Uint8Array, vo
   for await (const piece of response) yield piece as Uint8Array;
 }
 
-/** The refusals of a machine itself. Everything else is an answer of its API. */
-const REFUSALS: ReadonlyMap<string, readonly [status: number, detail: string]> = new Map([
-  [
-    'clock_differs',
-    [503, 'The clocks of the hub and of the Mac differ by more than a minute, or the request was late.'],
-  ],
-  ['mac_busy', [503, 'The Mac is answering too many requests already.']],
-  ['mac_service_away', [503, 'The Mac took the request, but its service did not answer.']],
-  [
-    'fleet_stream',
-    [400, 'Endless streams of one Mac do not pass through a hub. Ask the hub: GET /api/v1/events?mac=ID.'],
-  ],
-]);
-
+/** What a machine itself refuses. Everything else is an answer of its API. */
 function refusal(code: string): AppError {
-  const known = REFUSALS.get(code);
-  return known === undefined ? invalidAnswer() : new AppError(code, known[1], { status: known[0] });
-}
-
-function invalidAnswer(): AppError {
-  return new AppError('mac_answer_invalid', 'The Mac returned an answer that cannot be understood.', {
-    status: 502,
-    hint: 'Check that the hub and the Mac run the same version of Postern.',
-  });
+  return fleetProblem(REFUSALS.find((known) => known === code) ?? 'mac_answer_invalid');
 }
 
 function isReport(given: unknown): given is MachineReport {

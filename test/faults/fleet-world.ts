@@ -70,7 +70,7 @@ export class FleetWorld {
     );
     const plan = { servers, serverVersion: '2.9', keepHours: 168, hasCertificates: false };
     const folder = await FleetFolder.create(join(temporaryFolder(), 'fleet'), plan, NO_PROGRAM);
-    for (const [member] of machines) folder.addMac(member, '2026-01-01T00:00:00Z');
+    for (const [member] of machines) folder.addMac(member);
     const configs = servers.map((_, index) => serverFiles(index, count).config);
     const far = async (port: number) => (delayMs === 0 ? port : await delayedLink(port, delayMs));
     const addresses = await Promise.all(servers.map(async ({ port }) => `nats://127.0.0.1:${await far(port)}`));
@@ -241,7 +241,7 @@ export class FleetWorld {
     database.chat('any;-;+15550100', ['+15550100']);
     const machine: Machine = { member, name, database, service: undefined };
     this.machines.push(machine);
-    const file = this.#lineFile(folder, parseMembership(this.folder.addMac(member, '')));
+    const file = this.#lineFile(folder, parseMembership(this.folder.addMac(member)));
     machine.service = await Service.start({ chatDbPath, settings: { fleet: { file, machine: name } } });
   }
 

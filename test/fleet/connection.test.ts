@@ -14,7 +14,7 @@ describeWithNats('the log of a connection to the broker', () => {
   afterAll(() => fleet.close());
 
   test('has one line for each kind of refusal, and one for a lost server, without secrets', async () => {
-    const line = fleet.folder.addMac('m7', '');
+    const line = fleet.folder.addMac('m7');
     const log = collectingLog();
     const host = { clock: systemClock, log, name: 'm7.one' };
     const connection = new FleetConnection(() => parseMembership(line), host);
@@ -32,7 +32,9 @@ describeWithNats('the log of a connection to the broker', () => {
     ]);
     await fleet.server.stop();
     await waitFor(() => !connection.isConnected);
-    expect(log.lines.filter(({ message }) => message.startsWith('the connection to the broker was lost'))).toHaveLength(1);
+    expect(log.lines.filter(({ message }) => message.startsWith('the connection to the broker was lost'))).toHaveLength(
+      1,
+    );
     await connection.close();
     const { seed, keys } = parseMembership(line);
     const text = JSON.stringify(log.lines);

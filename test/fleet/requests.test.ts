@@ -43,7 +43,7 @@ describeWithNats('a request through the broker', () => {
   ): Promise<FleetConnection> {
     const server = createServer(listener).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const membership = parseMembership(fleet.folder.addMac('m7', ''));
+    const membership = parseMembership(fleet.folder.addMac('m7'));
     const log = collectingLog();
     const connection = new FleetConnection(() => membership, { clock: systemClock, log, name: `m7.${machine}` });
     await waitFor(() => connection.isConnected);
@@ -225,7 +225,7 @@ describeWithNats('a request through the broker', () => {
         const report = { member: 'm8', machine: 'evil', name: 'x', version: '1', problem: null };
         const numbers = { sinceMs: 0, atMs: 0, row: 1, behind: 0, late: 0 };
         for (const member of ['m7', 'm8']) {
-          const sealed = envelopeOf(parseMembership(fleet.folder.addMac('m7', '')));
+          const sealed = envelopeOf(parseMembership(fleet.folder.addMac('m7')));
           const subject = `an.${member}.${id}`;
           connection.nc.publish(subject, sealed.sealJson(member, subject, { ...report, ...numbers }));
         }
@@ -242,7 +242,7 @@ describeWithNats('a request through the broker', () => {
     ['another protocol', 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'],
   ])('a Mac that answers with %s is refused', async (_name, bytes) => {
     const connection = await standIn((_request, response) => response.end());
-    const envelope = envelopeOf(parseMembership(fleet.folder.addMac('m7', '')));
+    const envelope = envelopeOf(parseMembership(fleet.folder.addMac('m7')));
     connection.nc.subscribe(requestSubject('m7', 'liar'), {
       callback: (_error, message) => {
         const { id } = readRequest(envelope, 'm7', message);
@@ -260,7 +260,7 @@ describeWithNats('a request through the broker', () => {
 
   test('a Mac that makes up machines at each question takes no more memory of a hub', async () => {
     const connection = await standIn((_request, response) => response.end());
-    const sealed = envelopeOf(parseMembership(fleet.folder.addMac('m7', '')));
+    const sealed = envelopeOf(parseMembership(fleet.folder.addMac('m7')));
     let made = 0;
     connection.nc.subscribe(WHO, {
       callback: (_error, { data }) => {

@@ -59,7 +59,7 @@ describeWithNats('the rights at the broker', () => {
     return connection;
   }
 
-  const mac = (): Promise<NatsConnection> => as(parseMembership(fleet.folder.addMac('m7', '')), 'm7.one');
+  const mac = (): Promise<NatsConnection> => as(parseMembership(fleet.folder.addMac('m7')), 'm7.one');
 
   /** Returns those of the subjects that the broker does not refuse. */
   async function allowed(connection: NatsConnection, what: 'publish' | 'subscription'): Promise<readonly string[]> {
@@ -121,7 +121,7 @@ describeWithNats('the rights at the broker', () => {
   });
 
   test('a revoked Mac is refused once the servers have reloaded', async () => {
-    const line = parseMembership(fleet.folder.addMac('m70', ''));
+    const line = parseMembership(fleet.folder.addMac('m70'));
     await (await as(line, 'm70.one')).flush();
     fleet.folder.removeMac('m70');
     fleet.server.reload();

@@ -114,7 +114,7 @@ export class TestFleet {
     const plan = { servers: [address], serverVersion: '2.9', keepHours: 168, hasCertificates: false };
     const noProgram = () => Promise.reject(new Error('No program is needed.'));
     const folder = await FleetFolder.create(join(temporaryFolder(), 'fleet'), plan, noProgram);
-    for (const mac of macs) folder.addMac(mac, '2026-01-01T00:00:00Z');
+    for (const mac of macs) folder.addMac(mac);
     const fleet = new TestFleet(folder);
     await fleet.server.start();
     await fleet.createStreams();
@@ -132,7 +132,7 @@ export class TestFleet {
   mac(member: string, machine = 'one'): FleetMac {
     const folder = temporaryFolder();
     const file = join(folder, 'member.line');
-    writeFileSync(file, this.folder.addMac(member, ''), { mode: 0o600 });
+    writeFileSync(file, this.folder.addMac(member), { mode: 0o600 });
     const mac = new FleetMac(folder, { file, machine });
     this.#open.push(() => mac.dispose());
     return mac;

@@ -82,7 +82,8 @@ export const FLEET_PROBLEMS = {
     status: 503,
     code: 'mac_busy',
     mayHaveBeenSent: false,
-    detail: 'Too many requests with this key, or without one, are running at this Mac, or their answers are not read yet.',
+    detail:
+      'Too many requests with this key, or without one, are running at this Mac, or their answers are not read yet.',
   },
   mac_service_away: {
     status: 503,

@@ -1,5 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { type ClientContext, EXIT } from '../../../core/cli/context.ts';
 import { count, gathered, helpExamples, nonEmpty, type Runs } from '../../../core/cli/declaration.ts';
+import { isAppError } from '../../../core/model/errors.ts';
 import { isMember } from '../protocol/names.ts';
 
 /** The commands that set up a fleet, and that make this machine a member of one. */
@@ -24,36 +26,60 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
         'postern fleet init --connect --keep-hours 72',
       ),
     )
-    .action(runs(async () => (await desk()).initFleet));
+    .action(runs(reported(async () => (await desk()).initFleet)));
   located(fleet.command('add'))
     .description(
       'Print the secret line with which a machine joins as this Mac. A second machine joins with the same line.',
     )
     .argument('<mac>', 'the name of the Mac: lowercase letters, digits and hyphens, at most 32', member)
     .addHelpText('after', helpExamples('postern fleet add m7', 'postern fleet add m7 | ssh m7 postern fleet join'))
-    .action(runs(async () => (await desk()).addMac));
+    .action(runs(reported(async () => (await desk()).addMac)));
   fleet
     .command('join')
     .description('Make this machine a Mac or a hub of a fleet. Asks for the line, or reads it from a pipe or a file.')
     .option('--file <file>', 'read the line from a file', nonEmpty)
     .addHelpText('after', helpExamples('postern fleet join', 'postern fleet join --file hub.line'))
-    .action(runs(async () => (await import('./join-command.ts')).joinFleet));
+    .action(runs(reported(async () => (await import('./join-command.ts')).joinFleet)));
   located(fleet.command('revoke'))
     .description('Remove a Mac from the fleet. The servers refuse its line after their next reload.')
     .argument('<mac>', 'the name of the Mac', member)
     .addHelpText('after', helpExamples('postern fleet revoke m7'))
-    .action(runs(async () => (await desk()).revokeMac));
+    .action(runs(reported(async () => (await desk()).revokeMac)));
   located(fleet.command('renew'))
     .description('Make new certificates for the servers, valid 825 days. Macs and hubs need no change.')
     .option('--content-key', 'instead, take the next of three steps to a new content key')
     .addHelpText('after', helpExamples('postern fleet renew', 'postern fleet renew --content-key'))
-    .action(runs(async () => (await desk()).renewFleet));
+    .action(runs(reported(async () => (await desk()).renewFleet)));
   located(fleet.command('status'))
     .description('Show servers, streams and Macs; exits with 1 if there is a problem.')
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern fleet status'))
-    .action(runs(async () => (await import('./status-command.ts')).showFleet));
+    .action(runs(reported(async () => (await import('./status-command.ts')).showFleet)));
 }
+
+type Given<Args extends unknown[]> = [...Args, options: never, context: ClientContext];
+
+/** Makes a command print what it throws as an AppError. */
+function reported<Args extends unknown[]>(load: () => Promise<(...given: Given<Args>) => Promise<number>>) {
+  return async () => {
+    const command = await load();
+    return async (...given: Given<Args>): Promise<number> => {
+      try {
+        return await command(...given);
+      } catch (error) {
+        if (!isAppError(error)) throw error;
+        const context = given.at(-1) as ClientContext;
+        context.stderr(error.message, ...(error.hint === undefined ? [] : [`  ${error.hint}`]));
+        return EXIT_CODES[error.code] ?? EXIT.refusedInput;
+      }
+    };
+  };
+}
+
+const EXIT_CODES: Readonly<Record<string, number>> = {
+  broker_away: EXIT.unavailable,
+  certificates_not_made: EXIT.crash,
+};
 
 function located(command: Command): Command {
   return command.option('--dir <folder>', 'folder of the fleet (default: "fleet" next to config.toml)', nonEmpty);

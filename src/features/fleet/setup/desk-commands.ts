@@ -4,7 +4,6 @@ import { programText } from '../../../core/cli/invocation.ts';
 import { configFolder } from '../../../core/config/environment.ts';
 import { AppError, isAppError } from '../../../core/model/errors.ts';
 import { isoSecond } from '../../../core/model/iso-second.ts';
-import { systemClock } from '../../../core/runtime/clock.ts';
 import { commandRunner } from '../../../core/runtime/command.ts';
 import { type ServerAddress, serverAddress } from './addresses.ts';
 import { FleetFolder } from './fleet-folder.ts';
@@ -26,119 +25,95 @@ const KEEP_HOURS = 7 * 24;
 const NEWEST = '2.12';
 
 /** `postern fleet init`: writes the keys of a new fleet; with --connect, makes what the servers of one lack. */
-export function initFleet(options: InitOptions, context: ClientContext): Promise<number> {
-  return reported(context, async () => {
-    const path = fleetPath(options, context);
-    if (options.connect === true) {
-      const folder = FleetFolder.open(path);
-      if (options.keepHours !== undefined) folder.keepEvents(options.keepHours);
-      if (folder.rewrite()) context.stdout(...reload(folder));
-      await createMissing(folder);
-      context.stdout('The servers have all streams and buckets.');
-      return EXIT.ok;
-    }
-    const servers = addresses(options.server ?? ['127.0.0.1']);
-    const fleet = {
-      servers,
-      serverVersion: options.serverVersion ?? NEWEST,
-      keepHours: options.keepHours ?? KEEP_HOURS,
-      hasCertificates: options.certificates,
-    };
-    const folder = await FleetFolder.create(path, fleet, commandRunner(context.environment.env));
-    context.stdout(...introduction(folder, servers, options, context));
+export async function initFleet(options: InitOptions, context: ClientContext): Promise<number> {
+  const path = fleetPath(options, context);
+  if (options.connect === true) {
+    const folder = FleetFolder.open(path);
+    if (options.keepHours !== undefined) folder.keepEvents(options.keepHours);
+    if (folder.rewrite()) context.stdout(...reload(folder));
+    await createMissing(folder);
+    context.stdout('The servers have all streams and buckets.');
     return EXIT.ok;
-  });
+  }
+  const servers = addresses(options.server ?? ['127.0.0.1']);
+  const fleet = {
+    servers,
+    serverVersion: options.serverVersion ?? NEWEST,
+    keepHours: options.keepHours ?? KEEP_HOURS,
+    hasCertificates: options.certificates,
+  };
+  const folder = await FleetFolder.create(path, fleet, commandRunner(context.environment.env));
+  context.stdout(...introduction(folder, servers, options, context));
+  return EXIT.ok;
 }
 
 /** `postern fleet add`: prints the line alone on stdout, so that it can be piped, and the rest on stderr. */
-export function addMac(member: string, options: FleetOptions, context: ClientContext): Promise<number> {
-  return reported(context, async () => {
-    const folder = FleetFolder.open(fleetPath(options, context));
-    const isNew = !folder.macs.includes(member);
-    context.stdout(folder.addMac(member, isoSecond(systemClock.now())));
-    context.stderr(
-      `This line makes a machine ${member}. It is a password: keep it secret until "postern fleet revoke ${member}".`,
-      `On the Mac, run: postern fleet join`,
-      ...(isNew ? reload(folder) : []),
-    );
-    try {
-      await createMissing(folder);
-    } catch (error) {
-      if (!isAppError(error)) throw error;
-      context.stderr(error.message, 'Once the servers run, type: postern fleet init --connect');
-    }
-    return EXIT.ok;
-  });
+export async function addMac(member: string, options: FleetOptions, context: ClientContext): Promise<number> {
+  const folder = FleetFolder.open(fleetPath(options, context));
+  const isNew = !folder.macs.includes(member);
+  context.stdout(folder.addMac(member));
+  context.stderr(
+    `This line makes a machine ${member}. It is a password: keep it secret until "postern fleet revoke ${member}".`,
+    `On the Mac, run: postern fleet join`,
+    ...(isNew ? reload(folder) : []),
+  );
+  try {
+    await createMissing(folder);
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    context.stderr(error.message, 'Once the servers run, type: postern fleet init --connect');
+  }
+  return EXIT.ok;
 }
 
 /** `postern fleet revoke`: takes a member's user away. */
-export function revokeMac(member: string, options: FleetOptions, context: ClientContext): Promise<number> {
-  return reported(context, async () => {
-    const folder = FleetFolder.open(fleetPath(options, context));
-    if (!folder.macs.includes(member)) {
-      throw new AppError('mac_unknown', `There is no Mac ${member} in this fleet.`, {
-        hint: `Its Macs: ${folder.macs.join(', ') || 'none. postern fleet add adds one'}.`,
-      });
-    }
-    folder.removeMac(member);
-    context.stdout(
-      `${member} is no longer a user of the servers, and its line was deleted here.`,
-      ...reload(folder),
-      `Until they have reloaded, ${member} keeps working. Its events stay in the stream until they expire.`,
-    );
-    return EXIT.ok;
-  });
+export async function revokeMac(member: string, options: FleetOptions, context: ClientContext): Promise<number> {
+  const folder = FleetFolder.open(fleetPath(options, context));
+  if (!folder.macs.includes(member)) {
+    throw new AppError('mac_unknown', `There is no Mac ${member} in this fleet.`, {
+      hint: `Its Macs: ${folder.macs.join(', ') || 'none. postern fleet add adds one'}.`,
+    });
+  }
+  folder.removeMac(member);
+  context.stdout(
+    `${member} is no longer a user of the servers, and its line was deleted here.`,
+    ...reload(folder),
+    `Until they have reloaded, ${member} keeps working. Its events stay in the stream until they expire.`,
+  );
+  return EXIT.ok;
 }
 
 /** `postern fleet renew`: makes new certificates, or takes the next step to a new content key. */
-export function renewFleet(
+export async function renewFleet(
   options: FleetOptions & { readonly contentKey?: boolean },
   context: ClientContext,
 ): Promise<number> {
-  return reported(context, async () => {
-    const folder = FleetFolder.open(fleetPath(options, context));
-    if (options.contentKey === true) {
-      const said = {
-        added: 'Step 1 of 3: there is a new key. Nothing is sealed with it yet.',
-        switched: 'Step 2 of 3: the new key is used from now on. The old one still opens what is in the stream.',
-        ended: 'Step 3 of 3: the old key is gone.',
-      }[folder.rotateKey()];
-      context.stdout(
-        said,
-        `Join again at every hub, with ${folder.hubLine}, and at every Mac, with "postern fleet add".`,
-      );
-      return EXIT.ok;
-    }
-    const ends = await folder.renewCertificates(commandRunner(context.environment.env));
+  const folder = FleetFolder.open(fleetPath(options, context));
+  if (options.contentKey === true) {
+    const said = {
+      added: 'Step 1 of 3: there is a new key. Nothing is sealed with it yet.',
+      switched: 'Step 2 of 3: the new key is used from now on. The old one still opens what is in the stream.',
+      ended: 'Step 3 of 3: the old key is gone.',
+    }[folder.rotateKey()];
     context.stdout(
-      ...ends.map(({ file, end }) => `${file} is valid until ${isoSecond(end).slice(0, 10)}.`),
-      `Copy ${join(folder.path, 'server/tls')} to each server, and run there:`,
-      '  nats-server --signal reload',
-      'Macs and hubs need no change.',
+      said,
+      `Join again at every hub, with ${folder.hubLine}, and at every Mac, with "postern fleet add".`,
     );
     return EXIT.ok;
-  });
+  }
+  const ends = await folder.renewCertificates(commandRunner(context.environment.env));
+  context.stdout(
+    ...ends.map(({ file, end }) => `${file} is valid until ${isoSecond(end).slice(0, 10)}.`),
+    `Copy ${join(folder.path, 'server/tls')} to each server, and run there:`,
+    '  nats-server --signal reload',
+    'Macs and hubs need no change.',
+  );
+  return EXIT.ok;
 }
 
 export function fleetPath({ dir, configDir }: FleetOptions, { environment }: Context): string {
   return dir === undefined ? join(configFolder(configDir, environment), 'fleet') : resolve(dir);
 }
-
-/** Runs `work`, and prints what it throws as an AppError. */
-export async function reported(context: Context, work: () => Promise<number>): Promise<number> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    context.stderr(error.message, ...(error.hint === undefined ? [] : [`  ${error.hint}`]));
-    return EXIT_CODES[error.code] ?? EXIT.refusedInput;
-  }
-}
-
-const EXIT_CODES: Readonly<Record<string, number>> = {
-  broker_away: EXIT.unavailable,
-  certificates_not_made: EXIT.crash,
-};
 
 /** The NATS client is loaded only here, because most commands only write files. */
 async function createMissing(folder: FleetFolder): Promise<void> {

@@ -1,7 +1,7 @@
 import { randomBytes, X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createUser } from '@nats-io/nkeys';
+import { createUser, fromSeed } from '@nats-io/nkeys';
 import { replaceFile } from '../../../core/config/config-file.ts';
 import { AppError, errorCode } from '../../../core/model/errors.ts';
 import type { RunCommand } from '../../../core/runtime/command.ts';
@@ -23,14 +23,12 @@ interface FleetRecord {
   readonly version: 2;
   readonly servers: readonly string[];
   readonly keepHours: number;
-  /** Public keys of the users of the broker. */
-  readonly operator: string;
-  readonly system: string;
-  readonly hub: string;
-  readonly macs: Readonly<Record<string, { readonly key: string; readonly added: string }>>;
 }
 
-/** The secrets that stay at the desk. `keys` are the fleet's content keys, the one in use first. */
+/**
+ * The secrets that stay at the desk: the seeds of the users of the broker, and the fleet's content keys, the one in use
+ * first.
+ */
 interface Secrets {
   readonly operator: string;
   readonly system: string;
@@ -86,27 +84,23 @@ export class FleetFolder {
       mkdirSync(join(path, part), { recursive: true, mode: 0o700 });
     }
     if (hasCertificates && servers.some(({ isLoopback }) => !isLoopback)) await certify(path, servers, run);
-    const [operator, system, hub] = [newKey(), newKey(), newKey()];
     const plan = { servers, serverVersion, routePassword: randomBytes(24).toString('hex') };
     for (const index of servers.keys()) {
       replaceFile(join(path, 'server', serverFiles(index, servers.length).config), serverConfig(plan, index));
     }
-    const keys = { operator: operator.publicKey, system: system.publicKey, hub: hub.publicKey };
-    const seeds = { operator: operator.seed, system: system.seed, hub: hub.seed };
-    const urls = servers.map(({ url }) => url);
-    const record: FleetRecord = { version: 2, servers: urls, keepHours, ...keys, macs: {} };
-    const secrets: Secrets = { ...seeds, macs: {}, keys: [newFleetKey()], rotation: 'ended' };
-    const folder = new FleetFolder(path, record, secrets);
-    folder.#store(record, secrets);
+    const record: FleetRecord = { version: 2, servers: servers.map(({ url }) => url), keepHours };
+    const seeds = { operator: newSeed(), system: newSeed(), hub: newSeed(), macs: {} };
+    const folder = new FleetFolder(path, record, { ...seeds, keys: [newFleetKey()], rotation: 'ended' });
+    folder.#store({});
     return folder;
   }
 
   /** Throws AppError `no_fleet` or `fleet_unusable`. */
   static open(path: string): FleetFolder {
-    const record = readJson<FleetRecord>(path, RECORD);
+    const { version, servers, keepHours } = readJson<FleetRecord>(path, RECORD);
     const secrets = readJson<Secrets>(path, SECRETS);
-    if (record.version === 2 && record.servers.every((url) => serverAddress(url) !== undefined)) {
-      return new FleetFolder(path, record, secrets);
+    if (version === 2 && servers.every((url) => serverAddress(url) !== undefined)) {
+      return new FleetFolder(path, { version, servers, keepHours }, secrets);
     }
     throw unusable(join(path, RECORD));
   }
@@ -116,7 +110,7 @@ export class FleetFolder {
   }
 
   get macs(): readonly string[] {
-    return Object.keys(this.#record.macs);
+    return Object.keys(this.#secrets.macs);
   }
 
   get size(): FleetSize {
@@ -143,30 +137,28 @@ export class FleetFolder {
   }
 
   keepEvents(keepHours: number): void {
-    this.#store({ ...this.#record, keepHours }, this.#secrets);
+    this.#record = { ...this.#record, keepHours };
   }
 
   /** Adds a member, unless it is one already. Returns its line, which is the same each time. */
-  addMac(member: string, added: string): string {
-    const known = this.#secrets.macs[member];
-    if (known !== undefined) return this.#lineOf(member, known);
-    const { seed, publicKey: key } = newKey();
-    const macs = { ...this.#record.macs, [member]: { key, added } };
-    this.#store({ ...this.#record, macs }, { ...this.#secrets, macs: { ...this.#secrets.macs, [member]: seed } });
-    return this.#lineOf(member, seed);
+  addMac(member: string): string {
+    const { macs } = this.#secrets;
+    const seed = macs[member] ?? newSeed();
+    if (macs[member] === undefined) this.#store({ macs: { ...macs, [member]: seed } });
+    const keys = this.#secrets.keys.map((key) => deriveMemberKey(key, member));
+    return membershipLine({ member, servers: this.servers, seed, ca: this.authority, keys });
   }
 
   removeMac(member: string): void {
-    const { [member]: _key, ...macs } = this.#record.macs;
-    const { [member]: _seed, ...seeds } = this.#secrets.macs;
-    this.#store({ ...this.#record, macs }, { ...this.#secrets, macs: seeds });
+    const { [member]: _seed, ...macs } = this.#secrets.macs;
+    this.#store({ macs });
   }
 
   /** Writes the server's users and the hub's line again. Returns whether the users have changed. */
   rewrite(): boolean {
     const file = join(this.path, 'server', USERS_FILE);
     const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
-    this.#store(this.#record, this.#secrets);
+    this.#store({});
     return readFileSync(file, 'utf8') !== before;
   }
 
@@ -199,39 +191,37 @@ export class FleetFolder {
     const [first = '', second = ''] = this.#secrets.keys;
     const rotation = NEXT_STEP[this.#secrets.rotation];
     const keys = { added: [first, newFleetKey()], switched: [second, first], ended: [first] }[rotation];
-    this.#store(this.#record, { ...this.#secrets, keys, rotation });
+    this.#store({ keys, rotation });
     return rotation;
   }
 
-  #lineOf(member: string, seed: string): string {
-    const keys = this.#secrets.keys.map((key) => deriveMemberKey(key, member));
-    return membershipLine({ member, servers: this.servers, seed, ca: this.authority, keys });
-  }
-
   /** Writes `users.conf` first, so that a revoked key is out of it even if Postern stops in between. */
-  #store(record: FleetRecord, secrets: Secrets): void {
-    const { operator, system, hub, macs, servers } = record;
+  #store(changes: Partial<Secrets>): void {
+    const { servers } = this.#record;
+    this.#secrets = { ...this.#secrets, ...changes };
+    const { operator, system, hub, macs, keys } = this.#secrets;
     const users = [
-      { name: 'operator', publicKey: operator },
-      { name: 'hubs', publicKey: hub, rights: HUB_RIGHTS },
-      ...Object.entries(macs).map(([name, { key }]) => ({ name, publicKey: key, rights: macRights(name) })),
+      { nkey: publicKey(operator) },
+      { nkey: publicKey(hub), permissions: HUB_RIGHTS },
+      ...Object.entries(macs).map(([name, seed]) => ({ nkey: publicKey(seed), permissions: macRights(name) })),
     ];
-    const systemUser = { name: 'system', publicKey: system, rights: SYSTEM_RIGHTS };
+    const systemUser = { nkey: publicKey(system), permissions: SYSTEM_RIGHTS };
     replaceFile(join(this.path, 'server', USERS_FILE), usersConfig(users, systemUser));
-    replaceFile(join(this.path, RECORD), `${JSON.stringify(record, null, 2)}\n`);
-    replaceFile(join(this.path, SECRETS), `${JSON.stringify(secrets, null, 2)}\n`);
-    const { keys } = secrets;
-    const line = membershipLine({ member: undefined, servers, seed: secrets.hub, ca: this.authority, keys });
+    for (const [file, content] of [[RECORD, this.#record] as const, [SECRETS, this.#secrets] as const]) {
+      replaceFile(join(this.path, file), `${JSON.stringify(content, null, 2)}\n`);
+    }
+    const line = membershipLine({ member: undefined, servers, seed: hub, ca: this.authority, keys });
     replaceFile(this.hubLine, `${line}\n`);
-    this.#record = record;
-    this.#secrets = secrets;
   }
 }
 
-/** Returns a new key of a user of the broker. */
-function newKey() {
-  const pair = createUser();
-  return { seed: new TextDecoder().decode(pair.getSeed()), publicKey: pair.getPublicKey() };
+/** Returns the seed of a new user of the broker. */
+function newSeed(): string {
+  return new TextDecoder().decode(createUser().getSeed());
+}
+
+function publicKey(seed: string): string {
+  return fromSeed(new TextEncoder().encode(seed)).getPublicKey();
 }
 
 async function certify(path: string, servers: readonly ServerAddress[], run: RunCommand): Promise<void> {

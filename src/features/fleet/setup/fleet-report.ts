@@ -12,7 +12,7 @@ import { isAtLeast } from './server-config.ts';
 /** How long to collect the answers of servers and machines, in milliseconds. */
 const ANSWERS_MS = 1500;
 /** The first nats-server version in which killing one of three servers cannot lose a whole stream. */
-const SAFE_COPIES_SINCE = [2, 10, 23];
+const SAFE_COPIES_SINCE = '2.10.23';
 const NEARLY_FULL = 0.9;
 const MAX_CLOCK_MS = 5000;
 

@@ -7,36 +7,33 @@ import { AppError, isAppError } from '../../../core/model/errors.ts';
 import { type Membership, membershipLine, parseMembership, readMembership } from '../protocol/membership.ts';
 import { hubName, inboxPrefix } from '../protocol/subjects.ts';
 import { writeFleetFile } from './config-section.ts';
-import { reported } from './desk-commands.ts';
 
 interface JoinOptions extends CommonOptions {
   readonly file?: string;
 }
 
 /** `postern fleet join`: makes this machine what the line says, and tells whether the servers let it in. */
-export function joinFleet(options: JoinOptions, context: ClientContext): Promise<number> {
+export async function joinFleet(options: JoinOptions, context: ClientContext): Promise<number> {
   const { environment, stdout } = context;
   const folder = configFolder(options.configDir, environment);
-  return reported(context, async () => {
-    const known = ownFile(folder, context);
-    const membership = parseMembership(await lineOf(options, context));
-    assertSame(known, membership);
-    const files = join(folder, 'fleet');
-    mkdirSync(files, { recursive: true, mode: 0o700 });
-    const file = known ?? join(files, 'member.line');
-    replaceFile(file, `${membershipLine(membership)}\n`);
-    const mistakes = writeFleetFile(folder, file, environment);
-    if (mistakes.length > 0) throw unwritten(folder, mistakes);
-    const name = membership.member ?? 'a hub';
-    stdout(`This machine is ${name} of the fleet at ${membership.servers.join(', ')}; config.toml says so in [fleet].`);
-    const refusal = await refusalOf(membership);
-    stdout(
-      refusal === undefined
-        ? 'The servers let it in. Restart Postern (on a Mac: postern restart).'
-        : `The servers do not let it in yet (${refusal}). Have they reloaded users.conf? Then restart Postern.`,
-    );
-    return EXIT.ok;
-  });
+  const known = ownFile(folder, context);
+  const membership = parseMembership(await lineOf(options, context));
+  assertSame(known, membership);
+  const files = join(folder, 'fleet');
+  mkdirSync(files, { recursive: true, mode: 0o700 });
+  const file = known ?? join(files, 'member.line');
+  replaceFile(file, `${membershipLine(membership)}\n`);
+  const mistakes = writeFleetFile(folder, file, environment);
+  if (mistakes.length > 0) throw unwritten(folder, mistakes);
+  const name = membership.member ?? 'a hub';
+  stdout(`This machine is ${name} of the fleet at ${membership.servers.join(', ')}; config.toml says so in [fleet].`);
+  const refusal = await refusalOf(membership);
+  stdout(
+    refusal === undefined
+      ? 'The servers let it in. Restart Postern (on a Mac: postern restart).'
+      : `The servers do not let it in yet (${refusal}). Have they reloaded users.conf? Then restart Postern.`,
+  );
+  return EXIT.ok;
 }
 
 /** Returns the file that the configuration names; undefined if this machine is in no fleet. */

@@ -4,13 +4,14 @@ import type { Rights } from './rights.ts';
 /** A server listens for clients on its port, and for the other servers of the cluster on that port plus this number. */
 const CLUSTER_PORT_DISTANCE = 2000;
 const HANDSHAKE_SECONDS = 10;
-const SYNC_INTERVAL_SINCE = [2, 10];
+/** The first version of nats-server that knows this setting. */
+const SYNC_INTERVAL_SINCE = '2.10';
 
-/** A user of the broker. Without `rights`, the user may publish and subscribe to everything in its account. */
+/** A user of the broker, as its configuration has it. One without permissions may do everything in its account. */
 export interface ServerUser {
-  readonly name: string;
-  readonly publicKey: string;
-  readonly rights?: Rights;
+  /** The public key. */
+  readonly nkey: string;
+  readonly permissions?: Rights;
 }
 
 export interface ClusterPlan {
@@ -74,44 +75,21 @@ export function serverConfig(plan: ClusterPlan, index: number): string {
   ].join('\n');
 }
 
-/** Returns the text of `users.conf`: every user of the broker, with its public key and rights. */
-export function usersConfig(fleet: readonly ServerUser[], system: ServerUser): string {
-  return [
-    '# Written by postern fleet. Changes made here are lost.',
-    'accounts {',
-    '  FLEET {',
-    '    jetstream: enabled',
-    '    users: [',
-    ...fleet.flatMap(userLines),
-    '    ]',
-    '  }',
-    '  SYS {',
-    '    users: [',
-    ...userLines(system),
-    '    ]',
-    '  }',
-    '}',
-    'system_account: SYS',
-    '',
-  ].join('\n');
+/** Returns the text of `users.conf`, in JSON, which nats-server reads like its own format. */
+export function usersConfig(users: readonly ServerUser[], system: ServerUser): string {
+  const accounts = { FLEET: { jetstream: 'enabled', users }, SYS: { users: [system] } };
+  const json = JSON.stringify({ accounts, system_account: 'SYS' }, null, 2);
+  return `# Written by postern fleet. Changes made here are lost.\n${json}\n`;
 }
 
-/** Reports whether this version of nats-server knows the setting `sync_interval` (2.10 and newer). */
-export function knowsSyncInterval(version: string): boolean {
-  return isAtLeast(version, SYNC_INTERVAL_SINCE);
-}
-
-export function isAtLeast(version: string, least: readonly number[]): boolean {
-  const parts = version.split(/[.-]/).map(Number);
-  for (const [index, wanted] of least.entries()) {
-    const part = parts[index] ?? 0;
-    if (part !== wanted) return part > wanted;
-  }
-  return true;
+/** Compares versions number by number, so that 2.10 is newer than 2.9. */
+export function isAtLeast(version: string, least: string): boolean {
+  return version.localeCompare(least, 'en', { numeric: true }) >= 0;
 }
 
 function syncLines(version: string): readonly string[] {
-  if (knowsSyncInterval(version)) return ['  # Every acknowledged message is on the disk.', '  sync_interval: always'];
+  if (isAtLeast(version, SYNC_INTERVAL_SINCE))
+    return ['  # Every acknowledged message is on the disk.', '  sync_interval: always'];
   return [
     '  # Before 2.10 a server writes to the disk every two minutes, so a power cut loses what came since.',
     '  # From 2.10 on, write here: sync_interval: always',
@@ -135,24 +113,6 @@ function clusterLines({ servers, routePassword }: ClusterPlan, own: ServerAddres
 
 function section(name: string, lines: readonly string[]): readonly string[] {
   return [`${name} {`, ...lines.map((line) => `  ${line}`), '}', ''];
-}
-
-function userLines({ name, publicKey, rights }: ServerUser): readonly string[] {
-  const head = `      # ${name}`;
-  if (rights === undefined) return [head, `      { nkey: ${publicKey} }`];
-  const list = (subjects: readonly string[]): readonly string[] =>
-    subjects.map((subject) => `            "${subject}"`);
-  return [
-    head,
-    `      { nkey: ${publicKey}, permissions: {`,
-    '          publish: { allow: [',
-    ...list(rights.publish),
-    '          ] }',
-    '          subscribe: { allow: [',
-    ...list(rights.subscribe),
-    '          ] }',
-    '      } }',
-  ];
 }
 
 function bracketed(host: string): string {

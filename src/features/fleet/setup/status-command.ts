@@ -3,7 +3,7 @@ import { type Column, sayTable } from '../../../core/cli/output/table.ts';
 import { json, printable } from '../../../core/cli/output/text.ts';
 import { shownSpan } from '../../../core/cli/output/time.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
-import { type FleetOptions, fleetPath, reported } from './desk-commands.ts';
+import { type FleetOptions, fleetPath } from './desk-commands.ts';
 import { FleetFolder } from './fleet-folder.ts';
 import { type FleetState, fleetReport } from './fleet-report.ts';
 
@@ -11,17 +11,15 @@ const TITLES = ['MAC', 'STATE', 'MACHINE', 'NAME', 'ROW', 'BEHIND', 'LATE', 'VER
 const MACS: readonly Column[] = TITLES.map((title) => ({ title }));
 
 /** `postern fleet status`: shows the state of the fleet. Exits with 1 if there is a problem. */
-export function showFleet(
+export async function showFleet(
   options: FleetOptions & { readonly json?: boolean },
   context: ClientContext,
 ): Promise<number> {
-  return reported(context, async () => {
-    const now = systemClock.now();
-    const report = await fleetReport(FleetFolder.open(fleetPath(options, context)), now);
-    if (options.json === true) context.stdout(json(report, 2));
-    else show(report, now, context);
-    return report.problems.length === 0 ? EXIT.ok : EXIT.crash;
-  });
+  const now = systemClock.now();
+  const report = await fleetReport(FleetFolder.open(fleetPath(options, context)), now);
+  if (options.json === true) context.stdout(json(report, 2));
+  else show(report, now, context);
+  return report.problems.length === 0 ? EXIT.ok : EXIT.crash;
 }
 
 function show(report: FleetState, now: number, context: ClientContext): void {

@@ -9,7 +9,7 @@ import { createUser } from '@nats-io/nkeys';
 import { connect } from '@nats-io/transport-node';
 import { deriveMemberKey, newFleetKey } from '../dist/src/features/fleet/protocol/envelope.js';
 import { membershipLine } from '../dist/src/features/fleet/protocol/membership.js';
-import { createFleet } from '../dist/src/features/fleet/protocol/subjects.js';
+import { createFleet } from '../dist/src/features/fleet/setup/streams.js';
 import { wait } from './live-process.mjs';
 
 const PROGRAM = process.env.NATS_SERVER ?? 'nats-server';

@@ -55,7 +55,12 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
 /** The rooms inside a feature, and which others each may import. A feature that is not listed may do as it likes. */
 const ROOMS_OF_FEATURES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   console: { service: [], parts: ['service'], views: ['service', 'parts'], app: ['service', 'parts', 'views'] },
-  fleet: { protocol: [], agent: ['protocol', 'settings.ts'], hub: ['protocol', 'problems.ts'], setup: ['protocol'] },
+  fleet: {
+    protocol: ['problems.ts'],
+    agent: ['protocol', 'settings.ts', 'problems.ts', 'document.ts'],
+    hub: ['protocol', 'problems.ts'],
+    setup: ['protocol'],
+  },
   search: {
     language: ['ports.ts', 'types.ts'],
     index: ['query', 'ports.ts', 'problems.ts', 'types.ts'],
@@ -133,7 +138,7 @@ const URL_PARSERS: readonly string[] = [
   'core/model/local-network.ts',
   'features/fleet/agent/answers.ts',
   'features/fleet/protocol/membership.ts',
-  'features/fleet/protocol/tls.ts',
+  'features/fleet/protocol/connection.ts',
   'features/fleet/setup/addresses.ts',
   // The service's own answers, and the program's own files.
   'features/console/pages.ts',

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JetStreamManager } from '@nats-io/jetstream';
-import { managerOf } from '../../src/features/fleet/protocol/connect-once.ts';
 import { openEvent } from '../../src/features/fleet/protocol/event.ts';
 import {
   envelopeOf,
@@ -10,11 +9,12 @@ import {
   membershipLine,
   parseMembership,
 } from '../../src/features/fleet/protocol/membership.ts';
-import { createFleet, EVENTS, unlessMissing } from '../../src/features/fleet/protocol/subjects.ts';
+import { EVENTS, unlessMissing } from '../../src/features/fleet/protocol/subjects.ts';
 import { serverAddress } from '../../src/features/fleet/setup/addresses.ts';
+import { connectOperator, managerOf } from '../../src/features/fleet/setup/connections.ts';
 import { FleetFolder } from '../../src/features/fleet/setup/fleet-folder.ts';
-import { connectOperator } from '../../src/features/fleet/setup/operator-connection.ts';
 import { serverFiles } from '../../src/features/fleet/setup/server-config.ts';
+import { createFleet } from '../../src/features/fleet/setup/streams.ts';
 import { appleDate } from '../../src/features/simulator/chat-database.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { delayedLink } from '../support/delayed-link.ts';

@@ -3,9 +3,9 @@ import { jetstream } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { type NatsConnection, nkeyAuthenticator, PermissionViolationError } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import { managerOf } from '../../src/features/fleet/protocol/connect-once.ts';
 import { type Membership, parseMembership } from '../../src/features/fleet/protocol/membership.ts';
 import { EVENTS, hubName, inboxPrefix, STREAMS } from '../../src/features/fleet/protocol/subjects.ts';
+import { managerOf } from '../../src/features/fleet/setup/connections.ts';
 import { waitFor } from '../support/eventually.ts';
 import { describeWithNats, TestFleet } from '../support/fleet-server.ts';
 

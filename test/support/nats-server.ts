@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { createFleet, DEFAULT_SIZE } from '../../src/features/fleet/protocol/subjects.ts';
+import { createFleet, DEFAULT_SIZE } from '../../src/features/fleet/setup/streams.ts';
 import { waitFor } from './eventually.ts';
 import { freePort } from './service.ts';
 import { whenFileEnds } from './temporary.ts';

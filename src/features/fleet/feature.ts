@@ -34,7 +34,7 @@ export const fleet = feature({
   },
   async open(core, values) {
     if (values.file === '') return undefined;
-    const { FleetAgent } = await import('./agent/agent.ts');
-    return FleetAgent.open(core, values);
+    const { openAgent } = await import('./agent/agent.ts');
+    return openAgent(core, values);
   },
 });

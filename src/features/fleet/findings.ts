@@ -6,9 +6,9 @@ import { localNetworkAdvice } from '../../core/model/local-network.ts';
 import type { BackendHealth } from '../../core/model/ports/reading-ports.ts';
 import type { FleetReport } from './agent/agent.ts';
 import { certificateFinding, DESK } from './protocol/certificate-end.ts';
-import { connectOnce, managerOf } from './protocol/connect-once.ts';
 import { isOpenToOthers, type Membership, readMembership } from './protocol/membership.ts';
-import { EVENTS, hubName, inboxPrefix, STREAMS, unlessMissing } from './protocol/subjects.ts';
+import { EVENTS, STREAMS, unlessMissing } from './protocol/subjects.ts';
+import { connectAs, managerOf } from './setup/connections.ts';
 
 /** What the running service says of itself, if there is one. */
 interface Running {
@@ -81,17 +81,10 @@ function certificates({ ca }: Membership): readonly Finding[] {
 
 async function servers(membership: Membership): Promise<readonly Finding[]> {
   const { member } = membership;
-  const name = member ?? hubName('doctor');
   const list = membership.servers.join(', ');
   const ends: number[] = [];
-  const access = {
-    ...membership,
-    name,
-    inboxPrefix: inboxPrefix(name),
-    onCertificateEnd: (end: number) => void ends.push(end),
-  };
   try {
-    const connection = await connectOnce(access);
+    const connection = await connectAs(membership, 'doctor', (end) => void ends.push(end));
     try {
       const jsm = await managerOf(connection);
       const wanted = member === undefined ? STREAMS : [EVENTS];

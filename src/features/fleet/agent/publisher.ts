@@ -1,26 +1,22 @@
+import type { StreamInfo } from '@nats-io/jetstream';
+import type { Core } from '../../../core/core.ts';
 import type { MessageDetails } from '../../../core/model/details.ts';
 import { isAppError } from '../../../core/model/errors.ts';
 import type { LogEntry } from '../../../core/model/event.ts';
-import type { Message } from '../../../core/model/message.ts';
 import { isShownByDefault } from '../../../core/model/narrowing.ts';
 import type { Offset } from '../../../core/model/offset.ts';
-import type {
-  ConsumerTask,
-  EventConsumer,
-  Handled,
-  MessageLog,
-  RowFeed,
-} from '../../../core/model/ports/feed-ports.ts';
+import type { ConsumerTask, EventConsumer, Handled } from '../../../core/model/ports/feed-ports.ts';
 import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
-import type { MessageReader } from '../../../core/model/ports/reading-ports.ts';
 import { Wakeup } from '../../../core/runtime/wakeup.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { type EventBody, sealEvent } from '../protocol/event.ts';
+import { every } from '../protocol/every.ts';
 import { EVENTS, eventSubject, isTaken, MAX_EVENT_BYTES } from '../protocol/subjects.ts';
+import type { FleetValues } from '../settings.ts';
 import { eventBody, kindOf, withoutText } from './event-kind.ts';
 import type { AgentStore } from './store.ts';
-import { StreamCheck, type StreamState } from './stream-check.ts';
+import { isSameStream, oldestMs, StreamCheck } from './stream-check.ts';
 
 /** How often the publisher looks whether the stream is still the one to which it publishes. */
 export const LOOK_MS = 3000;
@@ -36,14 +32,10 @@ export interface EventPublisherParts {
   readonly connection: FleetConnection;
   readonly envelope: () => Envelope;
   readonly store: AgentStore;
-  readonly feed: RowFeed;
-  readonly messages: MessageLog;
-  readonly reader: MessageReader;
-  readonly details: (message: Message) => Promise<MessageDetails | undefined>;
   readonly clock: Clock;
   readonly log: Log;
-  readonly backfillHours: number;
-  readonly hasChanges: boolean;
+  readonly core: Core;
+  readonly values: FleetValues;
 }
 
 /**
@@ -57,25 +49,20 @@ export class EventPublisher implements ConsumerTask<undefined> {
   readonly #check: StreamCheck;
   readonly #wakeup: Wakeup;
   /** The stream as the last check found it; undefined if it is in doubt. */
-  #stream: StreamState | undefined;
+  #stream: StreamInfo | undefined;
   #failures = 0;
   #trouble: string | undefined;
   #isClosed = false;
-  #cancelLook: Cancel | undefined;
+  #cancelLook: Cancel = () => {};
   readonly #offConnection: readonly Cancel[];
 
   constructor(parts: EventPublisherParts) {
-    const { connection, clock, feed, hasChanges } = parts;
+    const { connection, clock, core, values } = parts;
     this.#parts = parts;
     this.#check = new StreamCheck(parts);
     this.#wakeup = new Wakeup(clock);
-    this.#consumer = feed.consume(this, { changes: hasChanges });
+    this.#consumer = core.feed.consume(this, { changes: values.changes });
     this.#offConnection = [connection.onConnect(() => this.#doubt()), connection.onDisconnect(() => this.#doubt())];
-  }
-
-  /** Up to where the stream has acknowledged every event. */
-  get position(): Offset | undefined {
-    return this.#parts.store.position();
   }
 
   /** Why events cannot be published; undefined while they can. */
@@ -85,12 +72,15 @@ export class EventPublisher implements ConsumerTask<undefined> {
 
   start(): void {
     this.#consumer.start();
-    this.#look();
+    // Another leader, or a restored store, may have lost the end of the stream.
+    this.#cancelLook = every(this.#parts.clock, LOOK_MS, async () => {
+      if (await this.#isInDoubt()) this.#doubt();
+    });
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#cancelLook?.();
+    this.#cancelLook();
     for (const off of this.#offConnection) off();
     this.#consumer.stop();
     this.#wakeup.close();
@@ -99,8 +89,8 @@ export class EventPublisher implements ConsumerTask<undefined> {
 
   storedOffset(): Offset {
     this.#stream = undefined;
-    const { store, feed, hasChanges } = this.#parts;
-    return store.position() ?? feed.lastPublished({ changes: hasChanges });
+    const { store, core, values } = this.#parts;
+    return store.position() ?? core.feed.lastPublished({ changes: values.changes });
   }
 
   readonly first = (): Promise<void> | undefined => (this.#stream === undefined ? this.#prepare() : undefined);
@@ -112,7 +102,7 @@ export class EventPublisher implements ConsumerTask<undefined> {
     const { member, machine, store, connection } = this.#parts;
     try {
       const details = await this.#detailsOf(entry);
-      if (isOlder(entry, details, stream.oldestMs(this.#parts.clock.now()))) {
+      if (isOlder(entry, details, oldestMs(stream, this.#parts.clock.now()))) {
         if (entry.change === undefined) store.addLate();
         return { isDone: true };
       }
@@ -173,18 +163,18 @@ export class EventPublisher implements ConsumerTask<undefined> {
 
   /** Only changes need details: for the value that both machines of a member know. */
   async #detailsOf({ event }: LogEntry): Promise<MessageDetails | undefined> {
-    return event.type === 'message.updated' ? this.#parts.details(event.data) : undefined;
+    return event.type === 'message.updated' ? this.#parts.core.messages.details(event.data) : undefined;
   }
 
   async #prepare(): Promise<void> {
-    const { connection, store, log, feed, hasChanges } = this.#parts;
+    const { connection, store, log, core, values } = this.#parts;
     if (this.#isClosed) return;
     if (!connection.isConnected) return this.#wakeup.wait();
     if (this.#failures > 0) await this.#pause();
     if (this.#isClosed || !connection.isConnected) return;
     try {
       // The first request for changes makes the feed detect them.
-      if (hasChanges) feed.resolve(undefined, { changes: true });
+      if (values.changes) core.feed.resolve(undefined, { changes: true });
       const position = store.position();
       const { stream, after } = await this.#check.run(position);
       if (after.rowId !== position?.rowId || after.change !== position.change) {
@@ -193,8 +183,8 @@ export class EventPublisher implements ConsumerTask<undefined> {
       this.#stream = stream;
       const mark = store.mark();
       // A stream that lost its end counts on from there, so that the next events come behind what was known.
-      if (mark?.created === stream.created && mark.sequence > stream.lastSequence) {
-        store.setMark({ ...mark, sequence: stream.lastSequence });
+      if (mark?.created === stream.created && mark.sequence > stream.state.last_seq) {
+        store.setMark({ ...mark, sequence: stream.state.last_seq });
       }
       store.setPosition(after);
       this.#consumer.seek(after);
@@ -204,23 +194,13 @@ export class EventPublisher implements ConsumerTask<undefined> {
     }
   }
 
-  /** Looks at the stream again and again, because another leader, or a restored store, may have lost its end. */
-  #look(): void {
-    this.#cancelLook = this.#parts.clock.after(LOOK_MS, () => {
-      void this.#isInDoubt().then((isInDoubt) => {
-        if (isInDoubt) this.#doubt();
-        if (!this.#isClosed) this.#look();
-      });
-    });
-  }
-
   async #isInDoubt(): Promise<boolean> {
     const stream = this.#stream;
     if (stream === undefined || !this.#parts.connection.isConnected) return false;
     // Taken before asking: what is published meanwhile must not look like a cut stream.
     const mark = this.#parts.store.mark();
     try {
-      return !stream.isSame(await this.#check.look(), mark);
+      return !isSameStream(stream, await this.#check.look(), mark);
     } catch {
       return false; // A publish that fails says so itself.
     }
@@ -252,9 +232,9 @@ export class EventPublisher implements ConsumerTask<undefined> {
  * Reports whether the event is older than the stream keeps. The broker then no longer remembers it, so it would come again at
  * each check, and a second Mac that downloads history would cause events.
  */
-function isOlder({ event, change }: LogEntry, details: MessageDetails | undefined, oldestMs: number): boolean {
-  if (change === undefined && 'timestamp' in event.data) return Date.parse(event.data.timestamp) < oldestMs;
+function isOlder({ event, change }: LogEntry, details: MessageDetails | undefined, sinceMs: number): boolean {
+  if (change === undefined && 'timestamp' in event.data) return Date.parse(event.data.timestamp) < sinceMs;
   const dates = [details?.retracted_at, details?.edited_at, details?.read_at, details?.delivered_at];
   const known = dates.flatMap((date) => (date ? [Date.parse(date)] : []));
-  return known.length > 0 && Math.max(...known) < oldestMs;
+  return known.length > 0 && Math.max(...known) < sinceMs;
 }

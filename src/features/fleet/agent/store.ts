@@ -14,22 +14,10 @@ export interface Mark {
   readonly sequence: number;
 }
 
-export interface AgentStore {
-  /** Returns the machine's own random name, for hardware without an id. */
-  ownMachine(): string;
-  /** Returns when this machine first was this member, in Unix milliseconds. */
-  since(member: string, machine: string, nowMs: number): number;
-  position(): Offset | undefined;
-  setPosition(offset: Offset): void;
-  mark(): Mark | undefined;
-  setMark(mark: Mark): void;
-  /** Number of rows that were older than the stream keeps when they could be published. */
-  late(): number;
-  addLate(): void;
-}
+export type AgentStore = ReturnType<typeof agentStore>;
 
 /** Stores how far this machine has published. */
-export function agentStore(database: Sqlite): AgentStore {
+export function agentStore(database: Sqlite) {
   const select = database.prepare(
     'SELECT member, machine, since_ms, own, created, subject, sequence, late FROM fleet_agent',
   );
@@ -42,24 +30,27 @@ export function agentStore(database: Sqlite): AgentStore {
   insert.run(randomBytes(4).toString('hex'));
   const row = (): readonly unknown[] => select.get() ?? [];
   return {
+    /** Returns the machine's own random name, for hardware without an id. */
     ownMachine: () => String(row()[3]),
-    since(member, machine, nowMs) {
+    /** Returns when this machine first was this member, in Unix milliseconds. */
+    since(member: string, machine: string, nowMs: number): number {
       const [knownMember, knownMachine, sinceMs] = row();
       if (knownMember === member && knownMachine === machine) return Number(sinceMs);
       updateWho.run(member, machine, nowMs);
       return nowMs;
     },
-    position() {
+    position(): Offset | undefined {
       const found = selectPosition.get();
       return found && { rowId: Number(found[0]), change: Number(found[1]) };
     },
-    setPosition: ({ rowId, change }) => void move.run(rowId, change),
-    mark() {
+    setPosition: ({ rowId, change }: Offset) => void move.run(rowId, change),
+    mark(): Mark | undefined {
       const [, , , , created, subject, sequence] = row();
       if (typeof created !== 'string' || typeof subject !== 'string') return undefined;
       return { created, subject, sequence: Number(sequence) };
     },
-    setMark: ({ created, subject, sequence }) => void updateMark.run(created, subject, sequence),
+    setMark: ({ created, subject, sequence }: Mark) => void updateMark.run(created, subject, sequence),
+    /** Number of rows that were older than the stream keeps when they could be published. */
     late: () => Number(row()[7]),
     addLate: () => void updateLate.run(),
   };

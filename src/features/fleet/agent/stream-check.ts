@@ -1,3 +1,4 @@
+import type { StreamInfo } from '@nats-io/jetstream';
 import { DAY_MS, HOUR_MS } from '../../../core/model/durations.ts';
 import { isRowEntry, type LogEntry } from '../../../core/model/event.ts';
 import { isShownByDefault } from '../../../core/model/narrowing.ts';
@@ -17,30 +18,16 @@ const LOST_CHANGES = 2000;
 /** Number of messages that are read at once to find where the history begins. */
 const PAGE = 200;
 
-/** The stream at one moment. */
-export class StreamState {
-  readonly created: string;
-  readonly leader: string;
-  readonly lastSequence: number;
-  readonly #maxAgeMs: number;
+/** Returns the date before which rows are not published, in Unix milliseconds. */
+export function oldestMs({ config }: StreamInfo, nowMs: number): number {
+  return config.max_age === 0 ? Number.NEGATIVE_INFINITY : nowMs - config.max_age / NS_PER_MS;
+}
 
-  constructor(created: string, leader: string, lastSequence: number, maxAgeMs: number) {
-    this.created = created;
-    this.leader = leader;
-    this.lastSequence = lastSequence;
-    this.#maxAgeMs = maxAgeMs;
-  }
-
-  /** Returns the date before which rows are not published. */
-  oldestMs(nowMs: number): number {
-    return this.#maxAgeMs === 0 ? Number.NEGATIVE_INFINITY : nowMs - this.#maxAgeMs;
-  }
-
-  /** Reports whether `later` is still this stream, with all that `mark` says it took. */
-  isSame(later: StreamState, mark: Mark | undefined): boolean {
-    const known = mark?.created === this.created ? mark.sequence : 0;
-    return later.created === this.created && later.leader === this.leader && later.lastSequence >= known;
-  }
+/** Reports whether `later` is still the stream `info`, with all that `mark` says it took. */
+export function isSameStream(info: StreamInfo, later: StreamInfo, mark: Mark | undefined): boolean {
+  const known = mark?.created === info.created ? mark.sequence : 0;
+  const isLedAlike = later.cluster?.leader === info.cluster?.leader;
+  return later.created === info.created && isLedAlike && later.state.last_seq >= known;
 }
 
 /** Finds from where on this Mac must publish, by asking the stream for what it should have. */
@@ -51,14 +38,12 @@ export class StreamCheck {
     this.#parts = parts;
   }
 
-  async look(): Promise<StreamState> {
-    const jsm = await this.#parts.connection.manager();
-    const { created, cluster, state, config } = await jsm.streams.info(EVENTS);
-    return new StreamState(created, cluster?.leader ?? '', state.last_seq, config.max_age / NS_PER_MS);
+  async look(): Promise<StreamInfo> {
+    return (await this.#parts.connection.manager()).streams.info(EVENTS);
   }
 
   /** `position` is up to where this Mac has published; undefined if it never has. */
-  async run(position: Offset | undefined): Promise<{ readonly stream: StreamState; readonly after: Offset }> {
+  async run(position: Offset | undefined): Promise<{ readonly stream: StreamInfo; readonly after: Offset }> {
     const stream = await this.look();
     const mark = this.#parts.store.mark();
     if (position === undefined || mark === undefined || mark.created !== stream.created) {
@@ -68,9 +53,9 @@ export class StreamCheck {
   }
 
   /** Returns the position up to which the stream has everything of the last rows. */
-  async #lastKept(position: Offset, mark: Mark, stream: StreamState): Promise<Offset> {
-    const oldestMs = stream.oldestMs(this.#parts.clock.now()) + HOUR_MS;
-    const recent = this.#entries(back(position, OVERLAP), position).filter((entry) => dateOf(entry) >= oldestMs);
+  async #lastKept(position: Offset, mark: Mark, stream: StreamInfo): Promise<Offset> {
+    const since = oldestMs(stream, this.#parts.clock.now()) + HOUR_MS;
+    const recent = this.#entries(back(position, OVERLAP), position).filter((entry) => dateOf(entry) >= since);
     const has = await Promise.all(recent.map((entry) => this.#has(this.#subject(entry))));
     const firstMissing = has.indexOf(false);
     if ((await this.#has(mark.subject)) && firstMissing === -1) return position;
@@ -80,7 +65,7 @@ export class StreamCheck {
     for (let step = OVERLAP; position.rowId - step > floor.rowId; step *= 2) {
       const at = back(position, step);
       const probe = this.#entries(back(at, 50), at).at(-1);
-      if (probe !== undefined && dateOf(probe) >= oldestMs && (await this.#has(this.#subject(probe)))) {
+      if (probe !== undefined && dateOf(probe) >= since && (await this.#has(this.#subject(probe)))) {
         return earliest(back(at, OVERLAP), position);
       }
     }
@@ -92,8 +77,7 @@ export class StreamCheck {
     const found: LogEntry[] = [];
     let at = from;
     for (;;) {
-      const { messages } = this.#parts;
-      const entries = messages.entries(at, rowOffset(to.rowId), PAGE);
+      const entries = this.#parts.core.chatLog.entries(at, rowOffset(to.rowId), PAGE);
       const last = entries.at(-1);
       if (last === undefined) return found.filter(isShownByDefault);
       found.push(...entries);
@@ -116,8 +100,9 @@ export class StreamCheck {
 
   /** Returns the position before the oldest event that a stream without this Mac's events receives. */
   async #floor(position: Offset | undefined): Promise<Offset> {
-    const { feed, reader, clock, backfillHours, hasChanges } = this.#parts;
-    const last = feed.lastPublished({ changes: hasChanges });
+    const { core, clock, values } = this.#parts;
+    const { backfillHours, changes } = values;
+    const last = core.feed.lastPublished({ changes });
     if (backfillHours === 0) return position ?? last;
     const sinceNs = BigInt(clock.now() - backfillHours * HOUR_MS) * BigInt(NS_PER_MS);
     // The next day's messages are listed too, because clocks differ. One of the far future may be in any old row.
@@ -126,7 +111,14 @@ export class StreamCheck {
     let lowest = last.rowId + 1;
     let cursor: string | undefined;
     do {
-      const page = await reader.listMessages({ sinceNs, beforeNs, order: 'asc', limit: PAGE, offset: 0, cursor });
+      const page = await core.owner.reader.listMessages({
+        sinceNs,
+        beforeNs,
+        order: 'asc',
+        limit: PAGE,
+        offset: 0,
+        cursor,
+      });
       for (const { id } of page.items) lowest = Math.min(lowest, Number(id));
       cursor = page.next;
     } while (cursor !== undefined);

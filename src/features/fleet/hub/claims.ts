@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto';
 import { JetStreamApiError } from '@nats-io/jetstream';
+import { type KV, Kvm } from '@nats-io/kv';
 import type { FleetConnection } from '../protocol/connection.ts';
+import type { BUCKETS } from '../protocol/subjects.ts';
 
-/** The machines that send under each Idempotency-Key. */
-export interface SendClaim {
+/** Opens a bucket that `postern fleet` has created. */
+export function bucketOf({ js }: FleetConnection, name: (typeof BUCKETS)[number]): Promise<KV> {
+  return new Kvm(js).open(name);
+}
+
+/** The machine that was asked to send under an Idempotency-Key, in a bucket of the broker. */
+interface SendClaim {
   readonly machine: string;
   /** True if this call made the claim: nobody was asked before. */
   readonly isNew: boolean;
@@ -11,52 +18,51 @@ export interface SendClaim {
 }
 
 /**
- * The machine that was asked to send under an Idempotency-Key, in a bucket of the broker: one key is one machine's, at
- * whichever hub it is repeated.
+ * Claims the Idempotency-Key `key` for `machine`, unless a machine has it: one key is one machine's, at whichever hub it is
+ * repeated. A hub that finds a claim writes it again: from then on, the hub that made it cannot move it, because that
+ * machine is now asked twice.
  */
-export class Claims {
-  readonly #connection: FleetConnection;
-
-  constructor(connection: FleetConnection) {
-    this.#connection = connection;
-  }
-
-  /**
-   * Claims the key for `machine`, unless a machine has it. A hub that finds a claim writes it again: from then on, the hub
-   * that made it cannot move it, because that machine is now asked twice.
-   */
-  async claim(key: string, machine: string): Promise<SendClaim> {
-    const bucket = await this.#connection.kv('claims');
-    for (;;) {
-      const found = await bucket.get(key);
-      const owner = found?.operation === 'PUT' ? found.string() : undefined;
-      try {
-        if (found === null || owner === undefined) {
-          return { machine, isNew: true, revision: await bucket.create(key, machine) };
-        }
-        return { machine: owner, isNew: false, revision: await bucket.update(key, owner, found.revision) };
-      } catch (error) {
-        if (!isTakenMeanwhile(error)) throw error;
-      }
-    }
-  }
-
-  /** Gives a claim that this hub has made to another machine; to none if `to` is undefined. False if it is too late. */
-  async move(key: string, { revision }: SendClaim, to: string | undefined): Promise<boolean> {
-    const bucket = await this.#connection.kv('claims');
+export async function claimSend(connection: FleetConnection, key: string, machine: string): Promise<SendClaim> {
+  const bucket = await bucketOf(connection, 'claims');
+  for (;;) {
+    const found = await bucket.get(key);
+    const owner = found?.operation === 'PUT' ? found.string() : undefined;
     try {
-      if (to === undefined) await bucket.delete(key, { previousSeq: revision });
-      else await bucket.update(key, to, revision);
-      return true;
+      if (found === null || owner === undefined) {
+        return { machine, isNew: true, revision: await bucket.create(key, machine) };
+      }
+      return { machine: owner, isNew: false, revision: await bucket.update(key, owner, found.revision) };
     } catch (error) {
-      if (isTakenMeanwhile(error)) return false;
-      throw error;
+      if (!isTakenMeanwhile(error)) throw error;
     }
   }
 }
 
+/** Gives a claim that this hub has made to another machine; to none if `to` is undefined. False if it is too late. */
+export async function moveClaim(
+  connection: FleetConnection,
+  key: string,
+  { revision }: SendClaim,
+  to: string | undefined,
+): Promise<boolean> {
+  const bucket = await bucketOf(connection, 'claims');
+  const moved = to === undefined ? bucket.delete(key, { previousSeq: revision }) : bucket.update(key, to, revision);
+  return unlessTaken(moved);
+}
+
+/** Resolves with whether a change was made; false if another hub changed the entry first. */
+export async function unlessTaken(changed: Promise<unknown>): Promise<boolean> {
+  try {
+    await changed;
+    return true;
+  } catch (error) {
+    if (isTakenMeanwhile(error)) return false;
+    throw error;
+  }
+}
+
 /** Reports whether another hub changed the entry first. */
-export function isTakenMeanwhile(error: unknown): boolean {
+function isTakenMeanwhile(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === 10071;
 }
 

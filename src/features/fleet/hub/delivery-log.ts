@@ -1,48 +1,49 @@
 import type { DeliveryRecord, DetailedDelivery, WebhookHealth } from '../../../core/model/webhook.ts';
 import type { PostResult } from '../../../core/webhooks/delivery-attempts.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
-import { type Envelope, HUBS } from '../protocol/envelope.ts';
+import type { FleetParts } from '../protocol/connection.ts';
+import { HUBS } from '../protocol/envelope.ts';
 import { DELIVERIES, deliverySubject } from '../protocol/subjects.ts';
 import { readStream } from './stream-pages.ts';
 
 /** A finished delivery, with its attempts. */
 export type LoggedDelivery = DetailedDelivery & Pick<DeliveryRecord, 'outcome'>;
 
-/** The newest deliveries of each webhook, which every hub can show. */
-export class DeliveryLog {
-  readonly #connection: FleetConnection;
-  readonly #envelope: Envelope;
+type Parts = Pick<FleetParts, 'connection' | 'envelope'>;
 
-  constructor({ connection, envelope }: { readonly connection: FleetConnection; readonly envelope: Envelope }) {
-    this.#connection = connection;
-    this.#envelope = envelope;
+/**
+ * Adds to the newest deliveries of a webhook, which every hub can show. Does not wait for the broker: the record of a
+ * delivery is not worth delaying the next one.
+ */
+export function addDelivery(
+  { connection, envelope }: Parts,
+  webhook: string,
+  record: DeliveryRecord,
+  { attemptRecords: tries, answer }: PostResult,
+): void {
+  const subject = deliverySubject(webhook);
+  const delivery = { ...record, tries, ...(answer !== '' && { answer: answer.slice(0, 2048) }) };
+  try {
+    connection.nc.publish(subject, envelope.sealJson(HUBS, subject, delivery));
+  } catch {
+    // The connection is being closed; the delivery itself is done.
   }
+}
 
-  /** Adds a delivery without waiting for the broker: the record of a delivery is not worth delaying the next one. */
-  add(webhook: string, record: DeliveryRecord, { attemptRecords: tries, answer }: PostResult): void {
-    const subject = deliverySubject(webhook);
-    const delivery = { ...record, tries, ...(answer !== '' && { answer: answer.slice(0, 2048) }) };
+/** Returns the deliveries of a webhook, newest first. */
+export async function deliveriesOf(
+  { connection, envelope }: Parts,
+  webhook: string,
+): Promise<readonly LoggedDelivery[]> {
+  const subject = deliverySubject(webhook);
+  const { messages } = await readStream(connection, DELIVERIES, { filter_subjects: subject });
+  const opened = messages.flatMap(({ data }) => {
     try {
-      this.#connection.nc.publish(subject, this.#envelope.sealJson(HUBS, subject, delivery));
+      return envelope.openJson(HUBS, subject, data) as LoggedDelivery;
     } catch {
-      // The connection is being closed; the delivery itself is done.
+      return [];
     }
-  }
-
-  /** Returns the deliveries of a webhook, newest first. */
-  async list(webhook: string): Promise<readonly LoggedDelivery[]> {
-    const subject = deliverySubject(webhook);
-    const { messages } = await readStream(this.#connection, DELIVERIES, { filter_subjects: subject });
-    return messages.flatMap(({ data }) => this.#open(subject, data) ?? []).toReversed();
-  }
-
-  #open(subject: string, data: Uint8Array): LoggedDelivery | undefined {
-    try {
-      return this.#envelope.openJson(HUBS, subject, data) as LoggedDelivery;
-    } catch {
-      return undefined;
-    }
-  }
+  });
+  return opened.toReversed();
 }
 
 /** Returns what the deliveries say about the receiver's health. */

@@ -3,22 +3,16 @@ import type { Exchange } from '../../../core/http/exchange.ts';
 import type { Route } from '../../../core/http/route.ts';
 import type { ServedRoute } from '../../../core/http/router.ts';
 import type { RouteHost } from '../../../core/http/server.ts';
-import type { Clock } from '../../../core/model/ports/host-ports.ts';
 import { fleetProblem } from '../problems.ts';
 import { Unanswered } from '../protocol/call.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
-import type { Envelope } from '../protocol/envelope.ts';
+import type { FleetParts } from '../protocol/connection.ts';
 import { ask, type MacAnswer, type PassedHeaders, type Question } from '../protocol/requests.ts';
-import { type Claims, claimKey } from './claims.ts';
+import { claimKey, claimSend, moveClaim } from './claims.ts';
 import type { Macs } from './macs.ts';
 import { answeredHeaders, askedHeaders, askedQuery } from './passed-headers.ts';
 
-export interface ForwardParts {
-  readonly connection: FleetConnection;
-  readonly envelope: Envelope;
-  readonly clock: Clock;
+export interface ForwardParts extends FleetParts {
   readonly macs: Macs;
-  readonly claims: Claims;
   /** The hub's own key. */
   readonly apiKey: string;
 }
@@ -125,7 +119,7 @@ async function sendOnce(
   wanted: string | undefined,
   idempotencyKey: string,
 ): Promise<MacAnswer> {
-  const { macs, claims } = parts;
+  const { macs, connection } = parts;
   const { member, isOwner, headers } = question;
   const { present, first } = await macs.machinesOf(member);
   const candidates = wanted === undefined ? present : [wanted];
@@ -135,7 +129,7 @@ async function sendOnce(
   // A request without a key is nobody's, and no Mac sends for it. Its claim would be the owner's, who is ''.
   if (!isOwner && asker === '') return passOn(parts, question, wanted, true);
   const key = claimKey(member, asker, idempotencyKey);
-  const claim = await claims.claim(key, chosen);
+  const claim = await claimSend(connection, key, chosen);
   const { machine } = claim;
   try {
     return await ask(parts, { ...question, machine });
@@ -143,7 +137,7 @@ async function sendOnce(
     if (!(error instanceof Unanswered)) throw error;
     if (error.why !== 'nobody' || !claim.isNew) throw fleetProblem('send_outcome_unknown', { mac: member });
     const other = candidates.find((one) => one !== machine);
-    if (!(await claims.move(key, claim, other))) throw fleetProblem('send_outcome_unknown', { mac: member });
+    if (!(await moveClaim(connection, key, claim, other))) throw fleetProblem('send_outcome_unknown', { mac: member });
     if (other === undefined) throw macs.away(member);
     return await passOn(parts, question, other, true);
   }

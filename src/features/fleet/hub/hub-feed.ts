@@ -4,7 +4,6 @@ import { type Narrowing, wantedBy } from '../../../core/model/narrowing.ts';
 import { type ClientOffset, isAfter, latest, type Offset } from '../../../core/model/offset.ts';
 import type {
   EventFeed,
-  FeedBatch,
   FeedOptions,
   FeedPage,
   FeedReader,
@@ -60,11 +59,10 @@ export class HubFeed implements EventFeed {
     const claim = claimOf(offset);
     if (claim === undefined) throw fleetProblem('offset_of_a_mac');
     try {
-      if (claim.kind === 'time') return await pages.before(claim.atMs);
-      if (claim.kind === 'beginning') return { ...last, rowId: 0, atMs: 0 };
-      const { stream, sequence: rowId, atMs } = claim;
-      const place = { ...last, rowId, atMs, stream };
-      if (stream !== last.stream || !(await this.#isThere(place, last))) throw await this.#expired(claim.atMs);
+      const { event, atMs } = claim;
+      if (event === undefined) return atMs === 0 ? { ...last, rowId: 0, atMs } : await pages.before(atMs);
+      const place = { ...last, ...event, atMs };
+      if (place.stream !== last.stream || !(await this.#isThere(place, last))) throw this.#expired(atMs);
       return place;
     } catch (error) {
       if (!tail.isFilled) throw brokerAway();
@@ -95,17 +93,47 @@ export class HubFeed implements EventFeed {
     };
   }
 
+  /** Reads every event after a place: from the broker until the ring has what follows, then from the ring. */
   resume(offset: Offset, onMore: () => void, { changes = false }: ResumeOptions = {}): FeedReader {
-    const place = placeOf(offset);
-    return new ResumedReader({
-      place,
+    let place = placeOf(offset);
+    /** The entries that were read from the broker and not taken yet, or why they could not be read. */
+    let read: Promise<void> | FeedPage | Error | undefined;
+    const channel = this.#channel;
+    const { generation } = place;
+    let isClosed = false;
+    const load = async (): Promise<void> => {
+      read = await this.#parts.pages.after(place, PAGE, this.#member).catch((error: Error) => error);
+      if (!isClosed) onMore();
+    };
+    const member: Member = {
       onMore,
-      channel: this.#channel,
-      pages: this.#parts.pages,
-      member: this.#member,
-      assertSame: () => this.#assertSame(place.generation),
-      isWanted: (entry) => this.#isFor(entry, changes),
-    });
+      hasBackpressure: false,
+      isPending: false,
+      // Also true while the broker is asked: there is nothing to take then.
+      isCaughtUp: () => read instanceof Promise || (read === undefined && !isAfter(channel.last, place)),
+    };
+    channel.join(member);
+    return {
+      take: (limit) => {
+        this.#assertSame(generation);
+        const page = read ?? inMemory(channel, place, limit);
+        if (page === undefined) read = load();
+        if (page === undefined || page instanceof Promise) return { entries: [], upTo: place, missed: 0 };
+        read = undefined;
+        if (page instanceof Error) throw page;
+        const entries = page.entries.slice(0, limit);
+        const rest = page.entries.slice(limit);
+        if (rest.length > 0) read = { ...page, entries: rest };
+        place = placeOf(rest.length > 0 ? (entries.at(-1)?.offset ?? place) : page.upTo);
+        return { entries: entries.filter((entry) => this.#isFor(entry, changes)), upTo: place, missed: 0 };
+      },
+      isCaughtUp: () => member.isCaughtUp(),
+      generation: () => channel.generation,
+      close: () => {
+        isClosed = true;
+        channel.leave(member);
+      },
+    };
   }
 
   async page(after: Offset, limit: number, { changes = false }: FeedOptions = {}): Promise<SeenPage> {
@@ -148,9 +176,8 @@ export class HubFeed implements EventFeed {
   }
 
   /** The problem of an offset that does not hold any more, with the offsets from which a client can continue. */
-  async #expired(atMs: number): Promise<Error> {
-    const { tail } = this.#parts;
-    const extra = { resume: timeText(atMs), oldest: '0', latest: placeText(tail.last) };
+  #expired(atMs: number): Error {
+    const extra = { resume: timeText(atMs), oldest: '0', latest: placeText(this.#parts.tail.last) };
     return fleetProblem('offset_expired', {}, { extra });
   }
 }
@@ -159,84 +186,4 @@ export class HubFeed implements EventFeed {
 function inMemory(channel: Channel, place: Place, limit: number): FeedPage | undefined {
   const entries = channel.after(place, limit);
   return entries && { entries, upTo: entries.at(-1)?.offset ?? latest(place, channel.last) };
-}
-
-interface ResumedParts {
-  readonly place: Place;
-  readonly onMore: () => void;
-  readonly channel: Channel;
-  readonly pages: StreamPages;
-  readonly member: string | undefined;
-  readonly assertSame: () => void;
-  readonly isWanted: (entry: LogEntry) => boolean;
-}
-
-/** Reads every event after a place: from the broker until the ring has what follows, then from the ring. */
-class ResumedReader implements FeedReader, Member {
-  readonly hasBackpressure = false;
-  isPending = false;
-  readonly #parts: ResumedParts;
-  #place: Place;
-  /** The entries that were read from the broker and not taken yet. */
-  #read: FeedPage | undefined;
-  #isReading = false;
-  #failure: Error | undefined;
-  #isClosed = false;
-
-  constructor(parts: ResumedParts) {
-    this.#parts = parts;
-    this.#place = parts.place;
-    parts.channel.join(this);
-  }
-
-  onMore(): void {
-    this.#parts.onMore();
-  }
-
-  take(limit: number): FeedBatch {
-    const { channel, assertSame, isWanted } = this.#parts;
-    assertSame();
-    if (this.#failure !== undefined) {
-      const failure = this.#failure;
-      this.#failure = undefined;
-      throw failure;
-    }
-    const read = this.#read ?? inMemory(channel, this.#place, limit);
-    if (read === undefined) {
-      void this.#load();
-      return { entries: [], upTo: this.#place, missed: 0 };
-    }
-    const entries = read.entries.slice(0, limit);
-    const rest = read.entries.slice(limit);
-    this.#read = rest.length === 0 ? undefined : { ...read, entries: rest };
-    this.#place = placeOf(rest.length === 0 ? read.upTo : (entries.at(-1)?.offset ?? this.#place));
-    return { entries: entries.filter(isWanted), upTo: this.#place, missed: 0 };
-  }
-
-  /** True while there is nothing to take now, which is also the case while the broker is asked. */
-  isCaughtUp(): boolean {
-    if (this.#isReading) return true;
-    return this.#read === undefined && this.#failure === undefined && !isAfter(this.#parts.channel.last, this.#place);
-  }
-
-  generation(): number {
-    return this.#parts.channel.generation;
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    this.#parts.channel.leave(this);
-  }
-
-  async #load(): Promise<void> {
-    if (this.#isReading) return;
-    this.#isReading = true;
-    try {
-      this.#read = await this.#parts.pages.after(this.#place, PAGE, this.#parts.member);
-    } catch (error) {
-      this.#failure = error instanceof Error ? error : new Error(String(error));
-    }
-    this.#isReading = false;
-    if (!this.#isClosed) this.#parts.onMore();
-  }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ConsumerInfo } from '@nats-io/jetstream';
 import { NO_INCLUDES } from '../../../core/model/include.ts';
 import { rowOffset } from '../../../core/model/offset.ts';
 import type {
@@ -22,16 +23,15 @@ import type { Counters } from '../../../core/runtime/counters.ts';
 import { postRecord, requestedPost } from '../../../core/webhooks/delivery-record.ts';
 import { fleetProblem } from '../problems.ts';
 import { EVENTS, unlessMissing } from '../protocol/subjects.ts';
-import { DeliveryLog, healthOf, type LoggedDelivery } from './delivery-log.ts';
+import { addDelivery, deliveriesOf, healthOf, type LoggedDelivery } from './delivery-log.ts';
 import type { HubFeed } from './hub-feed.ts';
 import { placeOf } from './place.ts';
 import { streamEntry } from './stream-entry.ts';
-import { consumerName, restarted, type Start, type WebhookRecord } from './webhook-record.ts';
+import { consumerName, restarted, type WebhookRecord } from './webhook-record.ts';
 import { WebhookTable } from './webhook-table.ts';
 import { WebhookWorker, type WebhookWorkerParts } from './webhook-worker.ts';
 
-export interface HubWebhooksParts
-  extends Omit<WebhookWorkerParts, 'record' | 'write' | 'isStale' | 'deliveries' | 'onOutcome'> {
+export interface HubWebhooksParts extends Omit<WebhookWorkerParts, 'record' | 'write' | 'isStale' | 'onOutcome'> {
   readonly feed: HubFeed;
   readonly counters: Counters;
 }
@@ -40,14 +40,12 @@ export interface HubWebhooksParts
 export class HubWebhooks implements WebhookRegistry {
   readonly #parts: HubWebhooksParts;
   readonly #table: WebhookTable;
-  readonly #deliveries: DeliveryLog;
   readonly #workers = new Map<string, WebhookWorker>();
   readonly #testing = new Set<string>();
   #isClosing = false;
 
   constructor(parts: HubWebhooksParts) {
     this.#parts = parts;
-    this.#deliveries = new DeliveryLog(parts);
     this.#table = new WebhookTable({ ...parts, onChange: (id) => this.#changed(id) });
   }
 
@@ -116,11 +114,7 @@ export class HubWebhooks implements WebhookRegistry {
   async status(id: string): Promise<WebhookStatus> {
     const record = this.#existing(id);
     const { webhook, held } = record;
-    const manager = await this.#parts.tail.manager();
-    const [deliveries, consumer] = await Promise.all([
-      this.#deliveries.list(id),
-      unlessMissing(() => manager.consumers.info(EVENTS, consumerName(record))),
-    ]);
+    const [deliveries, consumer] = await Promise.all([deliveriesOf(this.#parts, id), this.#consumer(record)]);
     return {
       ...shownSettings(webhook, this.#parts.clock.now()),
       ...healthOf(deliveries, { enabled: webhook.enabled, isHeld: held !== null }),
@@ -139,12 +133,12 @@ export class HubWebhooks implements WebhookRegistry {
 
   async deliveries(id: string): Promise<readonly DeliveryRecord[]> {
     this.#existing(id);
-    return (await this.#deliveries.list(id)).map(({ tries: _tries, answer: _answer, ...record }) => record);
+    return (await deliveriesOf(this.#parts, id)).map(({ tries: _tries, answer: _answer, ...record }) => record);
   }
 
   async detailedDeliveries(id: string): Promise<readonly DetailedDelivery[]> {
     const { held } = this.#existing(id);
-    const all = await this.#deliveries.list(id);
+    const all = await deliveriesOf(this.#parts, id);
     if (held === null) return all;
     const { row_id, attempts, since, error } = held;
     const now = { id: held.id, at: since, event: 'message.received', row_id, outcome: 'held', attempts } as const;
@@ -156,11 +150,9 @@ export class HubWebhooks implements WebhookRegistry {
   }
 
   async summaries(): Promise<readonly WebhookSummary[]> {
-    return Promise.all(
-      this.list().map(async (webhook) => {
-        return webhookSummary(webhook, await this.status(webhook.id), await this.lastDelivery(webhook.id));
-      }),
-    );
+    const summary = async (one: StoredWebhook): Promise<WebhookSummary> =>
+      webhookSummary(one, await this.status(one.id), await this.lastDelivery(one.id));
+    return Promise.all(this.list().map(summary));
   }
 
   test(id: string): Promise<WebhookTestResult> {
@@ -172,7 +164,7 @@ export class HubWebhooks implements WebhookRegistry {
   async resend(id: string, delivery: string): Promise<WebhookTestResult> {
     const { webhook } = this.#existing(id);
     const { tail, envelope, json, feed } = this.#parts;
-    const record = (await this.#deliveries.list(id)).find((one) => one.id === delivery);
+    const record = (await deliveriesOf(this.#parts, id)).find((one) => one.id === delivery);
     const manager = await tail.manager();
     const seq = record?.row_id ?? 0;
     const found = seq === 0 ? undefined : await unlessMissing(() => manager.streams.getMessage(EVENTS, { seq }));
@@ -184,26 +176,24 @@ export class HubWebhooks implements WebhookRegistry {
 
   async replay(id: string, from: ReplayFrom): Promise<StoredWebhook> {
     const record = this.#existing(id);
-    const { feed, tail } = this.#parts;
+    const { feed } = this.#parts;
     if (from === 'dropped') {
       void this.#replayDropped(id);
       return record.webhook;
     }
     const { stream, rowId: newest } = feed.lastPublished();
     const place = from === 'latest' ? newest : placeOf(await feed.resolve(from)).rowId;
-    const info = await unlessMissing(async () => (await tail.manager()).consumers.info(EVENTS, consumerName(record)));
-    const floor = info?.ack_floor.stream_seq ?? newest;
+    const floor = (await this.#consumer(record))?.ack_floor.stream_seq ?? newest;
     if (from !== 'latest' && place > Math.max(floor, record.last?.seq ?? 0)) {
       const message = '`after` must be "latest", or an offset that is not beyond the position of the webhook.';
       throw invalidRequest([{ pointer: '/after', message }]);
     }
-    const start: Start = { after: place };
-    return (await this.#write(id, (one) => restarted(one, stream, start))).webhook;
+    return (await this.#write(id, (one) => restarted(one, stream, { after: place }))).webhook;
   }
 
   async #replayDropped(id: string): Promise<void> {
     try {
-      for (const { id: delivery } of dropped(await this.#deliveries.list(id)).toReversed()) {
+      for (const { id: delivery } of dropped(await deliveriesOf(this.#parts, id)).toReversed()) {
         await this.resend(id, delivery);
       }
     } catch (error) {
@@ -218,7 +208,7 @@ export class HubWebhooks implements WebhookRegistry {
       const result = await this.#parts.poster.send({ to, id, event, json, retry: false }).result;
       if (result.outcome === 'interrupted') throw problem('shutting_down');
       const record = postRecord(id, event as DeliveryRecord['event'], seq, result, this.#parts.clock);
-      this.#deliveries.add(to.id, record, result);
+      addDelivery(this.#parts, to.id, record, result);
       return requestedPost(record, result.answer);
     } finally {
       this.#testing.delete(to.id);
@@ -235,7 +225,6 @@ export class HubWebhooks implements WebhookRegistry {
     else if (!this.#isClosing) {
       const made = new WebhookWorker({
         ...this.#parts,
-        deliveries: this.#deliveries,
         onOutcome: (outcome) => this.#parts.counters.deliveries.inc({ outcome }),
         record: () => this.#table.get(id),
         write: (change) => this.#table.tryWrite(id, change),
@@ -257,6 +246,11 @@ export class HubWebhooks implements WebhookRegistry {
     if (include !== undefined && include.size > 0) throw fleetProblem('include_at_the_mac');
     const message = url === undefined ? undefined : this.#parts.poster.refusal(url);
     if (message !== undefined) throw invalidRequest([{ pointer: '/url', message }]);
+  }
+
+  async #consumer(record: WebhookRecord): Promise<ConsumerInfo | undefined> {
+    const { consumers } = await this.#parts.tail.manager();
+    return unlessMissing(() => consumers.info(EVENTS, consumerName(record)));
   }
 
   #existing(id: string): WebhookRecord {

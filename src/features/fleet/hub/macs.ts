@@ -1,9 +1,8 @@
-import type { Cancel, Clock } from '../../../core/model/ports/host-ports.ts';
+import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import type { HubMac, HubMachine } from '../../../core/model/status.ts';
 import { fleetProblem } from '../problems.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
-import type { Envelope } from '../protocol/envelope.ts';
-import { MAX_MACHINES, type MachineReport, who } from '../protocol/requests.ts';
+import { every } from '../protocol/every.ts';
+import { type Asking, MAX_MACHINES, type MachineReport, who } from '../protocol/requests.ts';
 import type { StreamEntry } from './stream-entry.ts';
 
 const ASK_EVERY_MS = 1000;
@@ -11,41 +10,34 @@ const ANSWERS_WITHIN_MS = 800;
 /** A machine that misses three questions is away. */
 const AWAY_MS = 3500;
 
-export interface MacsParts {
-  readonly connection: FleetConnection;
-  readonly envelope: Envelope;
-  readonly clock: Clock;
-}
-
 /** A machine of a Mac, as it last reported itself. */
-export interface KnownMachine {
+interface KnownMachine {
   readonly report: MachineReport;
   readonly heardMs: number;
 }
 
 /** Knows the Macs of the fleet by asking all of them, every second, who is there. */
 export class Macs {
-  readonly #parts: MacsParts;
+  readonly #parts: Asking;
   /** Key: member and machine. The one that was heard last is at the end. */
   readonly #known = new Map<string, KnownMachine>();
   /** Members that have events in the stream, or have reported themselves. */
   readonly #named = new Set<string>();
-  readonly #cancel: Cancel;
+  readonly #cancels: Cancel[];
   #first: Promise<void> | undefined;
-  #isClosed = false;
-  #cancelNext: Cancel = () => {};
 
-  constructor(parts: MacsParts) {
+  constructor(parts: Asking) {
     this.#parts = parts;
-    this.#cancel = parts.connection.onConnect(() => {
-      this.#first ??= this.#ask();
-    });
+    this.#cancels = [
+      parts.connection.onConnect(() => {
+        this.#first ??= this.#ask();
+      }),
+      every(parts.clock, ASK_EVERY_MS - ANSWERS_WITHIN_MS, () => this.#first && this.#ask()),
+    ];
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#cancel();
-    this.#cancelNext();
+    for (const cancel of this.#cancels) cancel();
   }
 
   /** Learns from an event that a Mac exists, although it may be away. */
@@ -121,15 +113,12 @@ export class Macs {
     return this.#parts.clock.now() - heardMs < AWAY_MS;
   }
 
-  /** Asks once. Asks again after a while, until this hub closes. */
   async #ask(): Promise<void> {
-    const { clock } = this.#parts;
     try {
       for (const report of await who(this.#parts, ANSWERS_WITHIN_MS)) this.#hear(report);
     } catch {
       // The broker is away: so are the Macs, until it is back.
     }
-    if (!this.#isClosed) this.#cancelNext = clock.after(ASK_EVERY_MS - ANSWERS_WITHIN_MS, () => void this.#ask());
   }
 }
 

@@ -5,7 +5,7 @@ import { problem } from '../../../core/model/problems.ts';
 import { pageLink } from '../../../core/schema/page-link.ts';
 import { readQuery } from '../../../core/schema/query-parameters.ts';
 import { isRecord } from '../protocol/event.ts';
-import { ask } from '../protocol/requests.ts';
+import { ask, type MacAnswer } from '../protocol/requests.ts';
 import type { ForwardParts } from './forward.ts';
 
 /** A Mac that needs longer is named in `Postern-Partial` instead. */
@@ -18,15 +18,6 @@ const PAGE = 200;
 const MAX_PAGE_BYTES = 4_000_000;
 
 type Row = Readonly<Record<string, unknown>>;
-
-/** The first `limit` conversations of a machine. `asked` are the other parameters of the request. */
-interface Wanted {
-  readonly mac: string;
-  readonly machine: string;
-  readonly limit: number;
-  readonly asked: URLSearchParams;
-  readonly signal: AbortSignal;
-}
 
 /** Returns the conversations of all Macs, each with its `mac`, the newest first. Names the Macs that did not answer. */
 export async function mergedConversations(parts: ForwardParts, exchange: Exchange): Promise<Answer> {
@@ -63,37 +54,43 @@ async function conversationsOf(
 ): Promise<readonly Row[] | undefined> {
   const [machine] = (await parts.macs.machinesOf(mac)).present;
   if (machine === undefined) return undefined;
+  const signal = AbortSignal.timeout(WITHIN_MS);
+  const rows: Row[] = [];
   try {
-    return await read(parts, { mac, machine, limit, asked, signal: AbortSignal.timeout(WITHIN_MS) });
+    while (rows.length < limit) {
+      const count = Math.min(limit - rows.length, PAGE);
+      const query = new URLSearchParams([...asked, ['limit', String(count)], ['offset', String(rows.length)]]);
+      const path = `/api/v1/conversations?${query.toString()}`;
+      const answer = await ask(parts, {
+        member: mac,
+        machine,
+        path,
+        signal,
+        method: 'GET',
+        headers: {},
+        isOwner: true,
+      });
+      const found = await rowsIn(answer);
+      if (found === undefined || found.length > count) return undefined;
+      rows.push(...found.map((row) => ({ ...row, mac })));
+      if (found.length < count) break;
+    }
+    return rows;
   } catch {
     return undefined;
   }
 }
 
-/** Reads as many pages as needed. Returns undefined if the Mac answers with something else. */
-async function read(
-  parts: ForwardParts,
-  { mac: member, machine, limit, asked, signal }: Wanted,
-): Promise<readonly Row[] | undefined> {
-  const rows: Row[] = [];
-  while (rows.length < limit) {
-    const count = Math.min(limit - rows.length, PAGE);
-    const query = new URLSearchParams([...asked, ['limit', String(count)], ['offset', String(rows.length)]]);
-    const path = `/api/v1/conversations?${query.toString()}`;
-    const answer = await ask(parts, { member, machine, path, signal, method: 'GET', headers: {}, isOwner: true });
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    for await (const chunk of answer.body) {
-      bytes += chunk.length;
-      if (bytes > MAX_PAGE_BYTES) return undefined;
-      chunks.push(chunk);
-    }
-    const found: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
-    if (answer.status !== 200 || !Array.isArray(found) || found.length > count) return undefined;
-    rows.push(...found.filter(isRecord).map((row) => ({ ...row, mac: member })));
-    if (found.length < count) break;
+async function rowsIn({ status, body }: MacAnswer): Promise<readonly Row[] | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_PAGE_BYTES) return undefined;
+    chunks.push(chunk);
   }
-  return rows;
+  const found: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  return status === 200 && Array.isArray(found) ? found.filter(isRecord) : undefined;
 }
 
 function newestOf({ last_message_at: at }: Row): string {

@@ -20,7 +20,6 @@ import { fleetProblem } from '../problems.ts';
 import { FleetConnection } from '../protocol/connection.ts';
 import { envelopeOf, type Membership, readMembership } from '../protocol/membership.ts';
 import { hubName } from '../protocol/subjects.ts';
-import { Claims } from './claims.ts';
 import { isPassedOn } from './forward.ts';
 import { HubFeed } from './hub-feed.ts';
 import { HUB_OPERATIONS, hubRoutes, ofOneMacToo } from './hub-routes.ts';
@@ -84,7 +83,7 @@ function openParts(config: Config, { clock, log, version }: Host, closers: Clean
     poster: new Poster({ version, clock, ...config.webhooks }),
   });
   closers.add('webhooks', { start: () => webhooks.start(), end: () => webhooks.close(WORK_ENDS_WITHIN_MS) });
-  return { ...shared, tail, macs, feed, json, counters, webhooks, claims: new Claims(connection) };
+  return { ...shared, tail, macs, feed, json, counters, webhooks };
 }
 
 function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup): HttpServer {
@@ -105,13 +104,7 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
     ...parts,
     version,
     operations: [...HUB_OPERATIONS, ...ofHub.flatMap(({ routes = {} }) => Object.keys(routes))],
-    webhooks: () => webhooks.summaries(),
-    held: () => webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
-    clients: () => ({
-      webSockets: webSockets.counts.clients,
-      streams: streams.counts.clients,
-      missed: webSockets.counts.missed + streams.counts.missed,
-    }),
+    ...{ webSockets, streams },
   });
   // A hub has no ports of a Mac, and no route that uses them.
   const owner = { key: undefined, feed, json, webhooks } as unknown as Caller;

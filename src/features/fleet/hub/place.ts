@@ -14,10 +14,11 @@ export interface Place extends Offset {
 }
 
 /** The content of a client's offset. Only the stream can tell whether it is true. */
-export type OffsetClaim =
-  | { readonly kind: 'beginning' }
-  | { readonly kind: 'time'; readonly atMs: number }
-  | { readonly kind: 'event'; readonly stream: string; readonly sequence: number; readonly atMs: number };
+export interface OffsetClaim {
+  /** Undefined if the offset stands for everything stored at `atMs` or later; at 0, the beginning. */
+  readonly event?: Pick<Place, 'stream' | 'rowId'>;
+  readonly atMs: number;
+}
 
 const EVENT = /^([\w.:+-]{1,40})\|(\d{1,15})\|(\d{1,15})$/;
 const TIME = /^t\|(\d{1,15})$/;
@@ -52,9 +53,9 @@ export function timeText(atMs: number): string {
 
 /** Returns what an offset claims; undefined if no hub wrote it. */
 export function claimOf(offset: ClientOffset): OffsetClaim | undefined {
-  if (!('opaque' in offset)) return offset.rowId === 0 ? { kind: 'beginning' } : undefined;
+  if (!('opaque' in offset)) return offset.rowId === 0 ? { atMs: 0 } : undefined;
   const [, stream = '', sequence, storedAt] = EVENT.exec(offset.opaque) ?? [];
-  if (stream !== '') return { kind: 'event', stream, sequence: Number(sequence), atMs: Number(storedAt) };
+  if (stream !== '') return { event: { stream, rowId: Number(sequence) }, atMs: Number(storedAt) };
   const [, atMs] = TIME.exec(offset.opaque) ?? [];
-  return atMs === undefined ? undefined : { kind: 'time', atMs: Number(atMs) };
+  return atMs === undefined ? undefined : { atMs: Number(atMs) };
 }

@@ -1,6 +1,5 @@
 import type { JsMsg, MsgRequest, OrderedConsumerOptions, StoredMsg } from '@nats-io/jetstream';
-import { brokerAway, type FleetConnection } from '../protocol/connection.ts';
-import type { Envelope } from '../protocol/envelope.ts';
+import { brokerAway, type FleetConnection, type FleetParts } from '../protocol/connection.ts';
 import { EVENTS, eventsOf, unlessMissing } from '../protocol/subjects.ts';
 import type { Place } from './place.ts';
 import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
@@ -12,19 +11,13 @@ const INACTIVE_MS = 10_000;
 /** Each page has a consumer at the broker while it is read. */
 const MAX_READING = 16;
 
-export interface StreamPagesParts {
-  readonly connection: FleetConnection;
-  readonly envelope: Envelope;
-  readonly tail: StreamTail;
-}
-
 /** Reads past events from the broker, for clients that are too far behind for the ring. */
 export class StreamPages {
-  readonly #parts: StreamPagesParts;
+  readonly #parts: FleetParts & { readonly tail: StreamTail };
   readonly #waiting: (() => void)[] = [];
   #reading = 0;
 
-  constructor(parts: StreamPagesParts) {
+  constructor(parts: FleetParts & { readonly tail: StreamTail }) {
     this.#parts = parts;
   }
 

@@ -1,26 +1,18 @@
 import { type ConsumerMessages, DeliverPolicy, type JetStreamManager, type StreamInfo } from '@nats-io/jetstream';
 import { Channel } from '../../../core/log/channel.ts';
-import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
-import { Wakeup } from '../../../core/runtime/wakeup.ts';
-import { brokerAway, type FleetConnection } from '../protocol/connection.ts';
-import type { Envelope } from '../protocol/envelope.ts';
+import type { Cancel } from '../../../core/model/ports/host-ports.ts';
+import { brokerAway, type FleetParts } from '../protocol/connection.ts';
+import { every } from '../protocol/every.ts';
 import { EVENTS, endInDoubt, memberOfSubject, unlessMissing } from '../protocol/subjects.ts';
+import { Loop } from './loop.ts';
 import { isSameMoment, type Place, placeOf } from './place.ts';
 import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
 
 /** Number of events that clients near the end of the stream read from memory. */
 const RING = 2000;
 const WATCH_EVERY_MS = 1000;
-const AGAIN_MS = 300;
 /** How long the broker keeps the consumer of a hub that was killed. */
 const INACTIVE_MS = 30_000;
-
-export interface StreamTailParts {
-  readonly connection: FleetConnection;
-  readonly envelope: Envelope;
-  readonly clock: Clock;
-  readonly log: Log;
-}
 
 /**
  * Follows the end of the stream with one consumer, for all clients of this hub. Notices when the broker's stream is not
@@ -28,11 +20,10 @@ export interface StreamTailParts {
  */
 export class StreamTail {
   readonly channel = new Channel(RING);
-  readonly #parts: StreamTailParts;
-  readonly #wakeup: Wakeup;
+  readonly #parts: FleetParts;
+  readonly #loop: Loop;
   readonly #rewindListeners: (() => void)[] = [];
   readonly #entryListeners: ((entry: StreamEntry) => void)[] = [];
-  readonly #ended: Promise<void>;
   readonly #offConnect: Cancel;
   #connects = 0;
   #messages: ConsumerMessages | undefined;
@@ -42,19 +33,16 @@ export class StreamTail {
   #info: StreamInfo | undefined;
   /** The server that led the stream when it was last seen to be the same, and the number of connects. */
   #sameFor = '';
-  #isClosed = false;
   #rejected = 0;
   /** Reports whether the newest event of each member could be opened. */
   readonly #isReadable = new Map<string, boolean>();
-  #trouble: string | undefined;
 
-  constructor(parts: StreamTailParts) {
+  constructor(parts: FleetParts) {
     this.#parts = parts;
-    this.#wakeup = new Wakeup(parts.clock);
     this.#offConnect = parts.connection.onConnect(() => {
       this.#connects += 1;
     });
-    this.#ended = this.#run();
+    this.#loop = new Loop(parts, 'the events of the fleet cannot be followed', () => this.#follow());
   }
 
   /** The newest place that this hub has read. Throws `broker_away` while the hub cannot know the end of the stream. */
@@ -86,7 +74,7 @@ export class StreamTail {
 
   /** Why the stream cannot be followed; undefined if it can. */
   get trouble(): string | undefined {
-    return this.#parts.connection.trouble ?? this.#trouble;
+    return this.#parts.connection.trouble ?? this.#loop.trouble;
   }
 
   /** Calls `run` with each event that is read. */
@@ -100,11 +88,10 @@ export class StreamTail {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    const ended = this.#loop.close();
     this.#offConnect();
     this.#messages?.stop();
-    this.#wakeup.close();
-    await this.#ended;
+    await ended;
   }
 
   /** Returns whether the broker still has the event of this place there. Rejects while the broker cannot say. */
@@ -116,20 +103,6 @@ export class StreamTail {
 
   manager(): Promise<JetStreamManager> {
     return this.#parts.connection.manager();
-  }
-
-  async #run(): Promise<void> {
-    const { log } = this.#parts;
-    while (!this.#isClosed) {
-      try {
-        if (this.#parts.connection.isConnected) await this.#follow();
-      } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
-        if (reason !== this.#trouble) log.warn('the events of the fleet cannot be followed', { reason });
-        this.#trouble = reason;
-      }
-      if (!this.#isClosed) await this.#wakeup.wait(AGAIN_MS);
-    }
   }
 
   /** Follows the stream until the connection ends, or the stream is another one. */
@@ -148,7 +121,7 @@ export class StreamTail {
     this.#messages = messages;
     void endInDoubt(messages);
     const cancelWatch = this.#watch(messages);
-    this.#trouble = undefined;
+    this.#loop.succeeded();
     const { generation } = this.channel;
     try {
       for await (const message of messages) {
@@ -165,7 +138,7 @@ export class StreamTail {
       cancelWatch();
       messages.stop();
       const deleted = consumer.delete().catch(() => false);
-      if (this.#isClosed) await deleted;
+      if (this.#loop.isClosed) await deleted;
     }
   }
 
@@ -218,24 +191,15 @@ export class StreamTail {
 
   /** Asks every second whether the stream is still the same, and ends the following if it is not. */
   #watch(messages: ConsumerMessages): Cancel {
-    let isOver = false;
-    let cancel: Cancel = () => {};
-    const look = async (): Promise<void> => {
+    return every(this.#parts.clock, WATCH_EVERY_MS, async () => {
+      const last = this.#start();
       try {
-        const last = this.#start();
-        const info = await (await this.manager()).streams.info(EVENTS);
-        this.#info = info;
-        if (!isOver && !(await this.#isSame(info, last))) messages.stop();
+        this.#info = await (await this.manager()).streams.info(EVENTS);
+        if (!(await this.#isSame(this.#info, last))) messages.stop();
       } catch {
         // The broker is away. Its stream is compared once it is back.
       }
-      if (!isOver) cancel = this.#parts.clock.after(WATCH_EVERY_MS, () => void look());
-    };
-    cancel = this.#parts.clock.after(WATCH_EVERY_MS, () => void look());
-    return () => {
-      isOver = true;
-      cancel();
-    };
+    });
   }
 }
 

@@ -1,22 +1,16 @@
 import type { KV, KvEntry } from '@nats-io/kv';
-import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
-import { Wakeup } from '../../../core/runtime/wakeup.ts';
+import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import { fleetProblem } from '../problems.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
-import type { Envelope } from '../protocol/envelope.ts';
-import { isTakenMeanwhile } from './claims.ts';
+import type { FleetParts } from '../protocol/connection.ts';
+import { bucketOf, unlessTaken } from './claims.ts';
+import { Loop } from './loop.ts';
 import type { StreamTail } from './stream-tail.ts';
 import { openRecord, sealRecord, type WebhookRecord } from './webhook-record.ts';
 
-const AGAIN_MS = 300;
 const MAX_TRIES = 20;
 
-export interface WebhookTableParts {
-  readonly connection: FleetConnection;
-  readonly envelope: Envelope;
+export interface WebhookTableParts extends FleetParts {
   readonly tail: StreamTail;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Called when a webhook was added or removed, or when its record says something new to a worker. */
   readonly onChange: (id: string) => void;
 }
@@ -34,27 +28,23 @@ export class WebhookTable {
   readonly #parts: WebhookTableParts;
   readonly #known = new Map<string, Known>();
   readonly #removed = new Set<string>();
-  readonly #wakeup: Wakeup;
   #stopWatch: Cancel = () => {};
   #isStale = true;
-  #isClosed = false;
-  #ended: Promise<void> = Promise.resolve();
+  #loop: Loop | undefined;
 
   constructor(parts: WebhookTableParts) {
     this.#parts = parts;
-    this.#wakeup = new Wakeup(parts.clock);
     parts.tail.onRewound(() => this.#rewound());
   }
 
   start(): void {
-    this.#ended = this.#run();
+    this.#loop = new Loop(this.#parts, 'the webhooks of the fleet cannot be followed', () => this.#follow());
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    const ended = this.#loop?.close();
     this.#stopWatch();
-    this.#wakeup.close();
-    await this.#ended;
+    await ended;
   }
 
   get isStale(): boolean {
@@ -99,19 +89,13 @@ export class WebhookTable {
     if (known === undefined) return false;
     const record = change(known.record);
     if (record === known.record) return true;
-    try {
-      const bucket = await this.#bucket();
-      const revision = await bucket.update(id, sealRecord(this.#parts.envelope, record), known.revision);
-      this.#take(id, { record, revision });
-      return true;
-    } catch (error) {
-      if (isTakenMeanwhile(error)) return false;
-      throw error;
-    }
+    const bucket = await this.#bucket();
+    const updated = bucket.update(id, sealRecord(this.#parts.envelope, record), known.revision);
+    return unlessTaken(updated.then((revision) => this.#take(id, { record, revision })));
   }
 
   #bucket(): Promise<KV> {
-    return this.#parts.connection.kv('webhooks');
+    return bucketOf(this.#parts.connection, 'webhooks');
   }
 
   /** Keeps the newer of two records. Tells the worker about everything but progress. */
@@ -130,7 +114,7 @@ export class WebhookTable {
   async #readAgain(id: string): Promise<void> {
     const found = await (await this.#bucket()).get(id);
     if (found?.operation === 'PUT') this.#takeEntry(found);
-    else await this.#wakeup.wait(AGAIN_MS);
+    else await this.#loop?.pause();
   }
 
   #takeEntry(entry: KvEntry): void {
@@ -153,26 +137,15 @@ export class WebhookTable {
     for (const id of this.#known.keys()) this.#parts.onChange(id);
   }
 
-  async #run(): Promise<void> {
-    while (!this.#isClosed) {
-      try {
-        if (this.#parts.connection.isConnected) await this.#follow();
-      } catch (error) {
-        this.#parts.log.debug('the webhooks of the fleet cannot be followed', { error });
-      }
-      if (!this.#isClosed) await this.#wakeup.wait(AGAIN_MS);
-    }
-  }
-
   async #follow(): Promise<void> {
     const bucket = await this.#bucket();
     if (this.#isStale) await this.#renew(bucket);
     const watch = await bucket.watch();
     this.#stopWatch = () => watch.stop();
     // It may have become stale while the watch began.
-    if (this.#isStale || this.#isClosed) watch.stop();
+    if (this.#isStale || this.#loop?.isClosed) watch.stop();
     for await (const entry of watch) {
-      if (this.#isStale || this.#isClosed) break;
+      if (this.#isStale || this.#loop?.isClosed) break;
       this.#takeEntry(entry);
     }
   }

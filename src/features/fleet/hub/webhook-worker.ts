@@ -2,16 +2,16 @@ import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import type { LogEntry } from '../../../core/model/event.ts';
 import { eventFilter } from '../../../core/model/event-filter.ts';
 import { NO_INCLUDES } from '../../../core/model/include.ts';
-import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
-import { Wakeup } from '../../../core/runtime/wakeup.ts';
+import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import type { EventJson } from '../../../core/schema/event-json.ts';
 import { GONE, holdWaitMs, type PostResult } from '../../../core/webhooks/delivery-attempts.ts';
 import { logEnd, postRecord, retriedDelivery } from '../../../core/webhooks/delivery-record.ts';
 import type { Poster, Sending } from '../../../core/webhooks/poster.ts';
-import type { FleetConnection } from '../protocol/connection.ts';
-import type { Envelope } from '../protocol/envelope.ts';
+import type { FleetParts } from '../protocol/connection.ts';
+import { every } from '../protocol/every.ts';
 import { EVENTS, endInDoubt, unlessMissing } from '../protocol/subjects.ts';
-import type { DeliveryLog, LoggedDelivery } from './delivery-log.ts';
+import { addDelivery, type LoggedDelivery } from './delivery-log.ts';
+import { Loop } from './loop.ts';
 import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
 import type { StreamTail } from './stream-tail.ts';
 import {
@@ -25,17 +25,11 @@ import {
 
 const WORKING_EVERY_MS = 1500;
 const SAVE_EVERY_MS = 1000;
-const AGAIN_MS = 300;
 
-export interface WebhookWorkerParts {
-  readonly connection: FleetConnection;
-  readonly envelope: Envelope;
+export interface WebhookWorkerParts extends FleetParts {
   readonly tail: StreamTail;
   readonly poster: Poster;
   readonly json: EventJson;
-  readonly deliveries: DeliveryLog;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly onOutcome: (outcome: LoggedDelivery['outcome']) => void;
   /** Returns the record as this hub knows it; undefined once the webhook is removed. */
   readonly record: () => WebhookRecord | undefined;
@@ -51,63 +45,52 @@ export interface WebhookWorkerParts {
  */
 export class WebhookWorker {
   readonly #parts: WebhookWorkerParts;
-  readonly #wakeup: Wakeup;
+  readonly #loop: Loop;
   readonly ended: Promise<void>;
   #messages: ConsumerMessages | undefined;
   #sending: Sending | undefined;
-  #isStopped = false;
   /** The progress of this hub in consumer number `n`, which the others may not know yet. */
   #last: (LastDone & { readonly n: number }) | undefined;
   #cancelSave: Cancel | undefined;
-  /** When the broker last heard from this hub about the event that it holds. */
-  #spokenMs = 0;
+  /** The event that the broker has given to this hub. */
+  #message: JsMsg | undefined;
   /** When this process was last seen to run. */
-  #ranMs = 0;
-  #cancelRan: Cancel = () => {};
+  #ranMs: number;
+  readonly #cancelTick: Cancel;
 
   constructor(parts: WebhookWorkerParts) {
     this.#parts = parts;
-    this.#wakeup = new Wakeup(parts.clock);
-    this.#noteRunning();
-    this.ended = this.#run();
+    this.#ranMs = parts.clock.monotonic();
+    this.#cancelTick = every(parts.clock, WORKING_EVERY_MS, () => this.#tick());
+    this.#loop = new Loop(parts, 'the events of a webhook cannot be read', () => this.#turn());
+    this.ended = this.#loop.ended.then(() => this.#end());
   }
 
   /** Makes the worker read its record again. */
   refresh(): void {
     this.#messages?.stop();
     this.#sending?.attempts.finish();
-    this.#wakeup.wake();
+    this.#loop.wake();
   }
 
   /** Stops after the running attempt; with `now`, ends it too. */
   stop(now = false): void {
-    this.#isStopped = true;
+    void this.#loop.close();
     this.refresh();
     if (now) this.#sending?.attempts.cancel();
-    this.#wakeup.close();
   }
 
-  async #run(): Promise<void> {
-    const { tail, connection, isStale, record, log } = this.#parts;
-    let reason = '';
-    while (!this.#isStopped) {
-      const known = record();
-      if (known === undefined) break;
-      try {
-        if (known.webhook.enabled && !isStale() && tail.isFilled && connection.isConnected) {
-          await this.#deliver(known);
-          reason = '';
-        } else await this.#wakeup.wait(AGAIN_MS);
-      } catch (error) {
-        const now = (error as Error).message;
-        if (now !== reason) {
-          log.warn('the events of a webhook cannot be read', { webhook: known.webhook.id, reason: now });
-        }
-        reason = now;
-        await this.#wakeup.wait(AGAIN_MS);
-      }
-    }
-    this.#cancelRan();
+  async #turn(): Promise<void> {
+    const { tail, isStale, record } = this.#parts;
+    const known = record();
+    if (known === undefined) void this.#loop.close();
+    if (!known?.webhook.enabled || isStale() || !tail.isFilled) return;
+    await this.#deliver(known);
+    this.#loop.succeeded();
+  }
+
+  async #end(): Promise<void> {
+    this.#cancelTick();
     this.#cancelSave?.();
     if (this.#last !== undefined) await this.#save().catch(() => undefined);
   }
@@ -128,17 +111,14 @@ export class WebhookWorker {
     void endInDoubt(messages);
     const isCurrent = (): boolean => {
       const now = record();
-      return !this.#isStopped && !isStale() && tail.isFilled && now?.n === known.n && now.webhook.enabled;
+      return !this.#loop.isClosed && !isStale() && tail.isFilled && now?.n === known.n && now.webhook.enabled;
     };
     try {
       if (!isCurrent()) return;
       for await (const message of messages) {
-        if (this.#stoodStill()) break;
-        if (!isCurrent()) {
-          message.nak();
-          break;
-        }
-        await this.#handle(message, isCurrent);
+        if (this.#hasSlept()) break;
+        if (isCurrent()) await this.#handle(message, isCurrent);
+        else message.nak();
         if (!isCurrent()) break;
       }
     } finally {
@@ -165,12 +145,11 @@ export class WebhookWorker {
         : record,
     );
     if (isMoved) await manager.consumers.delete(EVENTS, consumerName(known)).catch(() => false);
-    else await this.#wakeup.wait(AGAIN_MS);
     return false;
   }
 
   async #handle(message: JsMsg, isCurrent: () => boolean): Promise<void> {
-    const { tail, envelope, record, clock } = this.#parts;
+    const { tail, envelope, record } = this.#parts;
     const known = record();
     if (known === undefined) return;
     const place = { ...tail.last, rowId: message.seq, atMs: storedAtMs(message) };
@@ -180,52 +159,35 @@ export class WebhookWorker {
       this.#note(known, place.rowId, place.atMs);
       return;
     }
-    this.#spoke();
-    const cancel = this.#sayWorking(message);
+    this.#message = message;
+    const isMine = (): boolean => isCurrent() && this.#message === message && !this.#hasSlept();
     try {
-      const result = await this.#post(entry, known, isCurrent);
+      const result = await this.#post(entry, known, isMine);
       await this.#settle(message, entry, result, known);
     } finally {
-      cancel();
+      this.#message = undefined;
       this.#sending = undefined;
-      this.#spokenMs = clock.monotonic();
     }
   }
 
-  /** Tells the broker, again and again, that this hub is working on the event. */
-  #sayWorking(message: JsMsg): Cancel {
-    let cancel: Cancel = () => {};
-    const say = (): void => {
-      // After a sleep the broker has already given the event to another hub.
-      if (this.#hasSlept()) return;
-      message.working();
-      this.#spoke();
-      cancel = this.#parts.clock.after(WORKING_EVERY_MS, say);
-    };
-    cancel = this.#parts.clock.after(WORKING_EVERY_MS, say);
-    return () => cancel();
-  }
-
-  /** Drops what arrived while this process stood still: the broker has given it to another hub. */
-  #noteRunning(): void {
-    if (this.#stoodStill()) this.#messages?.stop();
+  /**
+   * Tells the broker, again and again, that this hub works on its event. After a sleep it drops the event, and what has
+   * arrived meanwhile: the broker has given it to another hub.
+   */
+  #tick(): void {
+    if (this.#hasSlept()) {
+      this.#message = undefined;
+      this.#messages?.stop();
+    }
+    this.#message?.working();
     this.#ranMs = this.#parts.clock.monotonic();
-    this.#cancelRan = this.#parts.clock.after(WORKING_EVERY_MS, () => this.#noteRunning());
-  }
-
-  #stoodStill(): boolean {
-    return this.#parts.clock.monotonic() - this.#ranMs > ACK_WAIT_MS;
-  }
-
-  #spoke(): void {
-    this.#spokenMs = this.#parts.clock.monotonic();
   }
 
   #hasSlept(): boolean {
-    return this.#parts.clock.monotonic() - this.#spokenMs > ACK_WAIT_MS - 500;
+    return this.#parts.clock.monotonic() - this.#ranMs > ACK_WAIT_MS - 500;
   }
 
-  async #post(entry: StreamEntry, { webhook, held }: WebhookRecord, isCurrent: () => boolean): Promise<PostResult> {
+  async #post(entry: StreamEntry, { webhook, held }: WebhookRecord, mayAttempt: () => boolean): Promise<PostResult> {
     const { poster, json } = this.#parts;
     const isRetry = held?.id === entry.subject;
     const sending = poster.send({
@@ -236,7 +198,7 @@ export class WebhookWorker {
       retry: !isRetry,
       holds: webhook.on_failure === 'hold',
       ...(isRetry && { attemptsBefore: held.attempts }),
-      mayAttempt: () => isCurrent() && !this.#hasSlept(),
+      mayAttempt,
     });
     this.#sending = sending;
     return sending.result;
@@ -248,10 +210,10 @@ export class WebhookWorker {
     result: PostResult,
     known: WebhookRecord,
   ): Promise<void> {
-    const { clock, deliveries, log, write } = this.#parts;
+    const { clock, log, write } = this.#parts;
     const { webhook, held } = known;
     if (result.outcome === 'interrupted') {
-      if (!this.#hasSlept()) message.nak();
+      if (this.#message === message && !this.#hasSlept()) message.nak();
       return;
     }
     if (result.outcome === 'failed' && webhook.on_failure === 'hold') {
@@ -275,7 +237,7 @@ export class WebhookWorker {
     message.ack();
     this.#note(known, entry.rowId, entry.offset.atMs);
     const record = postRecord(entry.subject, entry.event.type, entry.rowId, result, clock);
-    deliveries.add(webhook.id, record, result);
+    addDelivery(this.#parts, webhook.id, record, result);
     this.#parts.onOutcome(record.outcome);
     logEnd(record, webhook, log);
     if (held !== null) {

@@ -1,9 +1,10 @@
 import { Duplex } from 'node:stream';
 import { errors, type Msg, type Subscription } from '@nats-io/nats-core';
-import type { Cancel, Clock } from '../../../core/model/ports/host-ports.ts';
+import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import type { Refusal } from '../problems.ts';
-import { brokerAway, type FleetConnection } from './connection.ts';
-import { type Envelope, unreadable } from './envelope.ts';
+import { brokerAway, type FleetParts } from './connection.ts';
+import { unreadable } from './envelope.ts';
+import { every } from './every.ts';
 import { answerSubject, toMacSubject } from './subjects.ts';
 
 /** Bytes in one part: well below the megabyte that a server accepts. */
@@ -44,10 +45,7 @@ export class Refused extends Error {
   }
 }
 
-export interface CallParts {
-  readonly connection: FleetConnection;
-  readonly envelope: Envelope;
-  readonly clock: Clock;
+export interface CallParts extends Omit<FleetParts, 'log'> {
   readonly member: string;
   /** The random id of the request. */
   readonly id: string;
@@ -70,7 +68,7 @@ export class Call extends Duplex {
   /** Number of parts that were received and not taken yet. */
   #owed = 0;
   #silent = 0;
-  #cancelTick: Cancel;
+  readonly #cancelTick: Cancel;
   /** True once the other side knows that the call is over. */
   #isSaid = false;
 
@@ -85,7 +83,7 @@ export class Call extends Duplex {
       callback: (error, message) => this.#take(error, message),
     });
     this.#offDisconnect = connection.onDisconnect(() => this.destroy(new Unanswered('cut')));
-    this.#cancelTick = this.#tick();
+    this.#cancelTick = every(parts.clock, ALIVE_EVERY_MS, () => this.#tick());
     // Whoever reads or writes is told, too.
     this.on('error', () => {});
   }
@@ -149,15 +147,10 @@ export class Call extends Duplex {
     }
   }
 
-  #tick(): Cancel {
-    return this.#parts.clock.after(ALIVE_EVERY_MS, () => {
-      this.#silent += 1;
-      if (this.#silent > MAX_SILENT) this.destroy(new Unanswered('cut'));
-      else {
-        this.#send('alive');
-        this.#cancelTick = this.#tick();
-      }
-    });
+  #tick(): void {
+    this.#silent += 1;
+    if (this.#silent > MAX_SILENT) this.destroy(new Unanswered('cut'));
+    else this.#send('alive');
   }
 
   #take(error: Error | null, message: Msg): void {

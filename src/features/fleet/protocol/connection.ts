@@ -1,14 +1,20 @@
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { type KV, Kvm } from '@nats-io/kv';
-import { type ConnectionOptions, type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
+import {
+  type ConnectionOptions,
+  type NatsConnection,
+  nkeyAuthenticator,
+  PermissionViolationError,
+  type TlsOptions,
+} from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { AppError } from '../../../core/model/errors.ts';
 import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
 import { Wakeup } from '../../../core/runtime/wakeup.ts';
+import type { Envelope } from './envelope.ts';
 import type { Membership } from './membership.ts';
-import { type BUCKETS, inboxPrefix } from './subjects.ts';
-import { accessOptions } from './tls.ts';
+import { inboxPrefix } from './subjects.ts';
 
 /** Ping interval in milliseconds. A connection ends when the server misses two pings. */
 const PING_MS = 2000;
@@ -19,9 +25,18 @@ const REQUEST_MS = 2000;
 const MAX_RECONNECT_MS = 8000;
 const FIRST_RECONNECT_MS = 250;
 
-export interface ConnectionHost {
+/** What every part of a hub uses. */
+export interface FleetParts extends Host {
+  readonly connection: FleetConnection;
+  readonly envelope: Envelope;
+}
+
+interface Host {
   readonly clock: Clock;
   readonly log: Log;
+}
+
+export interface ConnectionHost extends Host {
   /** Name of this client: `<member>.<machine>`, or the result of `hubName`. Its inboxes carry this name. */
   readonly name: string;
   /** Longest wait between attempts to connect, in milliseconds; 8 s by default. Hubs are few, and set less. */
@@ -83,11 +98,6 @@ export class FleetConnection {
     return jetstreamManager(this.nc, { checkAPI: false, timeout: REQUEST_MS });
   }
 
-  /** Opens a bucket that `postern fleet` has created. */
-  async kv(name: keyof typeof BUCKETS): Promise<KV> {
-    return new Kvm(this.js).open(name);
-  }
-
   /** Calls `run` after each connect, and immediately if connected. */
   onConnect(run: () => void): Cancel {
     this.#onConnect.add(run);
@@ -112,7 +122,7 @@ export class FleetConnection {
     let failures = 0;
     while (!this.#isClosed) {
       try {
-        const nc = await connect(this.#options());
+        const nc = await this.#connect();
         if (this.#isClosed) return await nc.close();
         failures = 0;
         this.#connected(nc);
@@ -160,22 +170,23 @@ export class FleetConnection {
     for (const run of this.#onDisconnect) run();
   }
 
-  #options(): ConnectionOptions {
+  #connect(): Promise<NatsConnection> {
     const { name } = this.#host;
     const onCertificateEnd = (end: number): void => {
       this.#certificateEnd = end;
     };
-    return {
-      ...accessOptions({ ...this.#membership(), onCertificateEnd }),
-      name,
-      inboxPrefix: inboxPrefix(name),
-      pingInterval: PING_MS,
-      maxPingOut: 2,
-      timeout: CONNECT_MS,
-      // The client's own reconnecting would keep what waits for the broker waiting, and send old messages late.
-      reconnect: false,
-    };
+    const access = { ...this.#membership(), onCertificateEnd };
+    const pings = { pingInterval: PING_MS, maxPingOut: 2 };
+    return connectOnce(access, { name, inboxPrefix: inboxPrefix(name), ...pings, timeout: CONNECT_MS });
   }
+}
+
+/**
+ * Connects to one of the servers. The client's own reconnecting would keep what waits for the broker waiting, and send old
+ * messages late.
+ */
+export function connectOnce(access: BrokerAccess, options: ConnectionOptions): Promise<NatsConnection> {
+  return connect({ ...options, ...accessOptions(access), reconnect: false });
 }
 
 /** The problem while no server can be reached. */
@@ -201,4 +212,47 @@ function keepErrorListener(nc: NatsConnection): void {
   if (socket === undefined) return;
   const remove = socket.removeAllListeners.bind(socket);
   socket.removeAllListeners = (event) => remove(event).on('error', () => {});
+}
+
+export interface BrokerAccess {
+  readonly servers: readonly string[];
+  /** The seed of an nkey. */
+  readonly seed: string;
+  /** PEM of the authority that signs the servers' certificates; undefined for the system's authorities. */
+  readonly ca: string | undefined;
+  /** Called for each server reached, with the expiry of its certificate in Unix milliseconds. */
+  readonly onCertificateEnd?: (end: number) => void;
+}
+
+/** Returns the options of the NATS client for these servers and this key. */
+export function accessOptions({ servers, seed, ca, onCertificateEnd }: BrokerAccess): ConnectionOptions {
+  const tls = tlsOptions(servers, ca, onCertificateEnd);
+  return {
+    servers: servers.map((server) => server.replace(/^(?:nats|tls):\/\//, '')),
+    authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)),
+    ...(tls !== undefined && { tls }),
+  };
+}
+
+/** Returns the options for servers at `tls://` addresses; undefined if there are none. */
+function tlsOptions(
+  servers: readonly string[],
+  ca: string | undefined,
+  onEnd: (end: number) => void = () => {},
+): TlsOptions | undefined {
+  if (!servers.some((server) => server.startsWith('tls://'))) return undefined;
+  const hosts = servers.map((server) => new URL(server).hostname.replace(/^\[|\]$/g, ''));
+  const addresses = hosts.filter((host) => isIP(host) !== 0);
+  const options = {
+    ...(ca !== undefined && { ca }),
+    // For a server at an IP address, the NATS client passes no host to Node. The certificate is therefore accepted if
+    // it is valid for any of the configured IP addresses.
+    checkServerIdentity: (host: string, certificate: PeerCertificate): Error | undefined => {
+      onEnd(Date.parse(certificate.valid_to));
+      if (hosts.includes(host)) return checkServerIdentity(host, certificate);
+      const errors = addresses.map((address) => checkServerIdentity(address, certificate));
+      return errors.includes(undefined) ? undefined : (errors[0] ?? checkServerIdentity(host, certificate));
+    },
+  };
+  return options;
 }

@@ -6,7 +6,7 @@ import type { AppError } from '../../../core/model/errors.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
 import { fleetProblem, REFUSALS } from '../problems.ts';
 import { Call, Refused, Unanswered } from './call.ts';
-import { brokerAway, type FleetConnection } from './connection.ts';
+import { brokerAway, type FleetConnection, type FleetParts } from './connection.ts';
 import { type Envelope, unreadable } from './envelope.ts';
 import { isRecord } from './event.ts';
 import { answerSubject, isMember, MACHINE, memberOfSubject, requestSubject, WHO, whoAnswers } from './subjects.ts';
@@ -44,11 +44,7 @@ export interface MacAnswer {
   readonly end: () => void;
 }
 
-export interface Asking {
-  readonly connection: FleetConnection;
-  readonly envelope: Envelope;
-  readonly clock: Clock;
-}
+export type Asking = Omit<FleetParts, 'log'>;
 
 /**
  * Passes a request to a machine: HTTP/1.1 over a call, once the machine has acknowledged it. Throws `Unanswered`,
@@ -115,7 +111,7 @@ export async function who(
     connection,
     envelope,
     clock,
-  }: Omit<Asking, 'connection'> & { readonly connection: Pick<FleetConnection, 'isConnected' | 'nc'> },
+  }: Omit<Asking, 'connection'> & { connection: Pick<FleetConnection, 'isConnected' | 'nc'> },
   ms: number,
 ): Promise<readonly MachineReport[]> {
   if (!connection.isConnected) throw brokerAway();

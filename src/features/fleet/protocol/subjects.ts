@@ -1,16 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  type ConsumerMessages,
-  DiscardPolicy,
-  JetStreamApiError,
-  type JetStreamManager,
-  RetentionPolicy,
-  StorageType,
-  type StreamConfig,
-} from '@nats-io/jetstream';
-import { Kvm } from '@nats-io/kv';
-import { nanos } from '@nats-io/nats-core';
-import { HOUR_MS } from '../../../core/model/durations.ts';
+import { type ConsumerMessages, JetStreamApiError } from '@nats-io/jetstream';
 
 export { isMember, MACHINE } from './names.ts';
 
@@ -20,15 +9,13 @@ export { isMember, MACHINE } from './names.ts';
 export const EVENTS = 'EV';
 /** The stream of the webhooks' deliveries: the newest 100 of each webhook. */
 export const DELIVERIES = 'WD';
-export const BUCKETS = { webhooks: 'webhooks', claims: 'claims' } as const;
+export const BUCKETS = ['webhooks', 'claims'] as const;
 /** Every stream of a fleet, with those of its buckets. */
-export const STREAMS: readonly string[] = [EVENTS, DELIVERIES, `KV_${BUCKETS.webhooks}`, `KV_${BUCKETS.claims}`];
+export const STREAMS: readonly string[] = [EVENTS, DELIVERIES, ...BUCKETS.map((bucket) => `KV_${bucket}`)];
 
 /** The question to all machines who they are and how they do. */
 export const WHO = 'rq.all.who';
 
-const CLAIMS_MS = 24 * HOUR_MS;
-const DELIVERIES_EACH = 100;
 /** Maximum size of an event, so that a Mac that was taken over cannot fill the memory of a hub, which keeps 2,000. */
 export const MAX_EVENT_BYTES = 131_072;
 
@@ -80,64 +67,6 @@ export function hubName(id: string): string {
 /** Returns the inbox of a connection: `HUB.<id>` for a hub, `<member>.<machine>` for a Mac. */
 export function inboxPrefix(name: string): string {
   return `_INBOX_${name}`;
-}
-
-export interface FleetSize {
-  /** Copies of each stream: 1 with one server, 3 with three. */
-  readonly replicas: number;
-  /** How long the stream keeps events. */
-  readonly keepHours: number;
-}
-
-export const DEFAULT_SIZE: FleetSize = { replicas: 1, keepHours: 7 * 24 };
-
-/**
- * The stream of events. It has no `max_bytes`: with `discard: new`, nats-server 2.9.10 then drops events at the edge that
- * it has acknowledged.
- */
-export function eventStream({ replicas, keepHours }: FleetSize) {
-  return {
-    name: EVENTS,
-    subjects: [eventsOf()],
-    storage: StorageType.File,
-    retention: RetentionPolicy.Limits,
-    num_replicas: replicas,
-    max_msgs_per_subject: 1,
-    max_msg_size: MAX_EVENT_BYTES,
-    discard: DiscardPolicy.New,
-    discard_new_per_subject: true,
-    max_age: nanos(keepHours * HOUR_MS),
-    duplicate_window: nanos(120_000),
-    allow_direct: true,
-    deny_delete: true,
-    deny_purge: true,
-  } satisfies Partial<StreamConfig>;
-}
-
-export function deliveryStream({ replicas }: Pick<FleetSize, 'replicas'>) {
-  return {
-    name: DELIVERIES,
-    subjects: ['wd.*'],
-    storage: StorageType.File,
-    num_replicas: replicas,
-    max_msgs_per_subject: DELIVERIES_EACH,
-    discard: DiscardPolicy.Old,
-    allow_direct: true,
-  } satisfies Partial<StreamConfig>;
-}
-
-/** Creates what the fleet lacks at the broker, and sets the limits of its events. Only the desk does this. */
-export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAULT_SIZE): Promise<void> {
-  const events = eventStream(size);
-  if ((await unlessMissing(() => jsm.streams.info(EVENTS))) === undefined) await jsm.streams.add(events);
-  else await jsm.streams.update(EVENTS, { max_age: events.max_age, max_msg_size: events.max_msg_size });
-  if ((await unlessMissing(() => jsm.streams.info(DELIVERIES))) === undefined) {
-    await jsm.streams.add(deliveryStream(size));
-  }
-  const kvm = new Kvm(jsm.jetstream());
-  const bucket = { replicas: size.replicas, storage: StorageType.File };
-  await kvm.create(BUCKETS.webhooks, bucket);
-  await kvm.create(BUCKETS.claims, { ...bucket, ttl: CLAIMS_MS });
 }
 
 /** Returns the answer of `ask`; undefined if the stream, consumer or message does not exist. */

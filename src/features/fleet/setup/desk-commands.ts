@@ -117,9 +117,8 @@ export function fleetPath({ dir, configDir }: FleetOptions, { environment }: Con
 
 /** The NATS client is loaded only here, because most commands only write files. */
 async function createMissing(folder: FleetFolder): Promise<void> {
-  const { connectOperator } = await import('./operator-connection.ts');
-  const { managerOf } = await import('../protocol/connect-once.ts');
-  const { createFleet } = await import('../protocol/subjects.ts');
+  const { connectOperator, managerOf } = await import('./connections.ts');
+  const { createFleet } = await import('./streams.ts');
   const connection = await connectOperator(folder, 'operator');
   try {
     await createFleet(await managerOf(connection), folder.size);

@@ -7,11 +7,11 @@ import { AppError, errorCode } from '../../../core/model/errors.ts';
 import type { RunCommand } from '../../../core/runtime/command.ts';
 import { deriveMemberKey, newFleetKey } from '../protocol/envelope.ts';
 import { type Membership, membershipLine, readMembership } from '../protocol/membership.ts';
-import type { FleetSize } from '../protocol/subjects.ts';
 import { type ServerAddress, serverAddress } from './addresses.ts';
 import { makeCertificates } from './certificates.ts';
 import { HUB_RIGHTS, macRights, SYSTEM_RIGHTS } from './rights.ts';
 import { AUTHORITY_FILE, serverConfig, serverFiles, USERS_FILE, usersConfig } from './server-config.ts';
+import type { FleetSize } from './streams.ts';
 
 const RECORD = 'fleet.json';
 const SECRETS = 'operator/secrets.json';

@@ -1,12 +1,11 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { certificateFinding } from '../protocol/certificate-end.ts';
-import { managerOf } from '../protocol/connect-once.ts';
 import { envelopeOf } from '../protocol/membership.ts';
 import { type MachineReport, who } from '../protocol/requests.ts';
 import { STREAMS, unlessMissing } from '../protocol/subjects.ts';
+import { connectOperator, managerOf } from './connections.ts';
 import type { FleetFolder } from './fleet-folder.ts';
-import { connectOperator } from './operator-connection.ts';
 import { isAtLeast } from './server-config.ts';
 
 /** How long to collect the answers of servers and machines, in milliseconds. */

@@ -1,12 +1,13 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type ClientContext, type CommonOptions, EXIT } from '../../../core/cli/context.ts';
-import { readConfig, replaceFile } from '../../../core/config/config-file.ts';
-import { configFolder } from '../../../core/config/environment.ts';
+import { checkConfigText, configPath, readConfig, replaceFile } from '../../../core/config/config-file.ts';
+import { configFolder, type Environment } from '../../../core/config/environment.ts';
 import { AppError, isAppError } from '../../../core/model/errors.ts';
 import { type Membership, membershipLine, parseMembership, readMembership } from '../protocol/membership.ts';
-import { hubName, inboxPrefix } from '../protocol/subjects.ts';
-import { writeFleetFile } from './config-section.ts';
+
+const HEADER = /^\[fleet\][^\n]*/m;
+const FILE = /^file[ \t]*=[^\n]*$/m;
 
 interface JoinOptions extends CommonOptions {
   readonly file?: string;
@@ -79,11 +80,9 @@ async function lineOf({ file }: JoinOptions, context: ClientContext): Promise<st
 }
 
 async function refusalOf(membership: Membership): Promise<string | undefined> {
-  const { connectOnce } = await import('../protocol/connect-once.ts');
-  const name = membership.member ?? hubName('join');
+  const { connectAs } = await import('./connections.ts');
   try {
-    const connection = await connectOnce({ ...membership, name, inboxPrefix: inboxPrefix(name) });
-    await connection.close();
+    await (await connectAs(membership, 'join')).close();
     return undefined;
   } catch (error) {
     return (error as Error).message;
@@ -94,4 +93,42 @@ function unwritten(folder: string, mistakes: readonly string[]): AppError {
   return new AppError('configuration_unusable', `config.toml in ${folder} cannot be used: ${mistakes.join(' ')}`, {
     hint: 'Correct config.toml, then run the command again.',
   });
+}
+
+/** Returns the section, up to the next one. */
+function sectionIn(text: string): string | undefined {
+  const start = HEADER.exec(text)?.index;
+  if (start === undefined) return undefined;
+  const end = text.indexOf('\n[', start);
+  return text.slice(start, end === -1 ? undefined : end);
+}
+
+/**
+ * Sets `fleet.file` in config.toml, and keeps the rest. Returns the mistakes that prevented it; empty after success.
+ */
+function writeFleetFile(folder: string, file: string, environment: Environment): readonly string[] {
+  try {
+    // If config.toml is a symbolic link, replaces its target and keeps the link.
+    const path = realpathSync(configPath(folder));
+    const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+    const line = `file = ${JSON.stringify(file)}`;
+    const section = sectionIn(text);
+    const changed =
+      section === undefined
+        ? `${text.trimEnd()}\n\n[fleet]\n${line}\n`
+        : text.replace(section, () =>
+            FILE.test(section)
+              ? section.replace(FILE, () => line)
+              : section.replace('[fleet]', () => `[fleet]\n${line}`),
+          );
+    const checked = checkConfigText(changed, folder, environment);
+    if ('mistakes' in checked) return checked.mistakes;
+    if (checked.config.features.fleet?.file !== file) {
+      return ['Its section [fleet] is written in a way that Postern cannot edit.'];
+    }
+    replaceFile(path, changed);
+    return [];
+  } catch (error) {
+    return [`It cannot be written (${(error as Error).message}).`];
+  }
 }

@@ -23,13 +23,7 @@ export function macRights(member: string): Rights {
 
 /** Hubs read everything and ask every Mac, but write no events and delete no stream. */
 export const HUB_RIGHTS: Rights = {
-  publish: [
-    'rq.>',
-    ...Object.values(BUCKETS).map((bucket) => `$KV.${bucket}.>`),
-    'wd.*',
-    `${API}.INFO`,
-    ...STREAMS.flatMap(reading),
-  ],
+  publish: ['rq.>', ...BUCKETS.map((bucket) => `$KV.${bucket}.>`), 'wd.*', `${API}.INFO`, ...STREAMS.flatMap(reading)],
   subscribe: ['an.>', inboxPrefix(hubName('>'))],
 };
 

@@ -119,4 +119,4 @@ export const fleetProblem = problemsOf(FLEET_PROBLEMS);
 
 /** The codes with which a machine refuses a request. Everything else is an answer of its API. */
 export const REFUSALS = ['clock_differs', 'mac_busy', 'mac_service_away', 'fleet_stream'] as const;
-export type Refusal = (typeof REFUSALS)[number];
+export type MachineRefusal = (typeof REFUSALS)[number];

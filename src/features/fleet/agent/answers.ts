@@ -8,7 +8,7 @@ import {
 import { pipeline } from 'node:stream';
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { Clock, Log } from '../../../core/model/ports/host-ports.ts';
-import type { Refusal } from '../problems.ts';
+import type { MachineRefusal } from '../problems.ts';
 import { Call } from '../protocol/call.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
@@ -117,7 +117,7 @@ export class Answers {
     server.emit('connection', call);
   }
 
-  #refusal({ id, isOwner, atMs }: Received): Refusal | undefined {
+  #refusal({ id, isOwner, atMs }: Received): MachineRefusal | undefined {
     const now = this.#parts.clock.now();
     for (const [known, cameMs] of this.#seen) {
       if (now - cameMs < 2 * MAX_AGE_MS) break;

@@ -88,7 +88,7 @@ export class HubStatus {
     to.gauge('postern_stream_clients', 'Clients that stream events over plain HTTP now.', streams.counts.clients);
     to.gauge('postern_events_missed', 'Events that clients missed because they read too slowly.', missed);
     to.gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', held);
-    const ofMachines = (name: string, help: string, value: (machine: HubMachine) => number): void => {
+    const ofMac = (name: string, help: string, value: (machine: HubMachine) => number): void => {
       const counts = macs
         .list()
         .flatMap(({ id: mac, machines }) =>
@@ -96,10 +96,10 @@ export class HubStatus {
         );
       to.gauges(name, help, { labelNames: ['mac', 'machine'], counts: () => counts });
     };
-    ofMachines('postern_mac_up', '0 while the machine is away, otherwise 1.', (one) => Number(one.state === 'present'));
-    ofMachines('postern_mac_behind_rows', 'Rows that the stream does not have yet, at most.', (one) => one.behind);
+    ofMac('postern_mac_up', '0 while the machine is away, otherwise 1.', (one) => Number(one.state === 'present'));
+    ofMac('postern_mac_behind_rows', 'Rows that the stream does not have yet, at most.', (one) => one.behind);
     const late = 'Rows that were too old for the stream.';
-    ofMachines('postern_mac_rows_without_event', late, (one) => one.rows_without_event);
+    ofMac('postern_mac_rows_without_event', late, (one) => one.rows_without_event);
     to.totals('postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries);
     to.totals('postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests);
   }

@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream';
 import { errors, type Msg, type Subscription } from '@nats-io/nats-core';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
-import type { Refusal } from '../problems.ts';
+import type { MachineRefusal } from '../problems.ts';
 import { brokerAway, type FleetParts } from './connection.ts';
 import { unreadable } from './envelope.ts';
 import { every } from './every.ts';
@@ -94,7 +94,7 @@ export class Call extends Duplex {
   }
 
   /** At a machine: ends the call with a reason. */
-  refuse(code: Refusal): void {
+  refuse(code: MachineRefusal): void {
     if (this.destroyed) return;
     this.#send('refused', Buffer.from(code));
     this.#isSaid = true;

@@ -45,7 +45,7 @@ export function forwardRoutes(parts: ForwardParts, { closing }: RouteHost): read
 
 /**
  * Counts a request without the hub's key, by the key that it has for its Mac, until its answer has been read. Throws
- * `too_many_open`.
+ * `mac_busy`.
  */
 function keepsOpen(open: Map<string, number>, exchange: Exchange): void {
   const who = `${PATH.exec(exchange.path)?.[1]} ${keyOf(exchange.request.headers)}`;

@@ -44,8 +44,8 @@ export function forwardRoutes(parts: ForwardParts, { closing }: RouteHost): read
 }
 
 /**
- * Counts a request without the hub's key, by the key that it has for its Mac, until its answer has been read. Throws
- * `mac_busy`.
+ * Counts a request without the hub's key, by the key that it has for its Mac, until its answer has been read. Refuses it
+ * if `MAX_OPEN` are open.
  */
 function keepsOpen(open: Map<string, number>, exchange: Exchange): void {
   const who = `${PATH.exec(exchange.path)?.[1]} ${keyOf(exchange.request.headers)}`;

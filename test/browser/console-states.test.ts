@@ -146,6 +146,25 @@ describe('the console, in every state', () => {
     await resize(page, 1280, 800);
   });
 
+  inBrowser('has all titles at one height', async () => {
+    const { page } = there();
+    for (const [width, height] of [
+      [390, 844],
+      [1280, 800],
+    ] as const) {
+      await resize(page, width, height);
+      const tops = new Map<string, number>();
+      for (const state of VIEWS) {
+        const back = await go(state);
+        const title = page.locator('#main > :not([hidden]) .head h1');
+        if ((await title.count()) > 0) tops.set(state.name, (await title.boundingBox())?.y ?? 0);
+        await back();
+      }
+      expect(tops.size).toBeGreaterThan(8);
+      expect([...tops].filter(([, top]) => top !== tops.get('settings'))).toEqual([]);
+    }
+  });
+
   inBrowser('is mirrored for a language from right to left, and keeps numbers and code as they are', async () => {
     const { page } = there();
     await page.evaluate(`document.documentElement.dir = 'rtl'`);
@@ -155,8 +174,12 @@ describe('the console, in every state', () => {
       expect([state.name, await offTheSide(page)]).toEqual([state.name, []]);
       await back();
     }
-    const side = await page.evaluate<number>(`document.querySelector('.side').getBoundingClientRect().left`);
-    expect(side).toBeGreaterThan(1000);
+    const left = (selector: string) =>
+      page.evaluate<number>(`document.querySelector('${selector}').getBoundingClientRect().left`);
+    expect(await left('.side')).toBeGreaterThan(1000);
+    // Code begins on the left, so its button stands on the right.
+    await go({ name: '', hash: '#/webhooks/new', shows: '#webhook-form' });
+    expect(await left('#webhooks .code .btn')).toBeGreaterThan((await left('#webhooks .code pre')) + 100);
     await page.evaluate(`document.documentElement.dir = 'ltr'`);
   });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
+import { PosternClient } from '../../src/client/postern-client.ts';
 import { FEATURES } from '../../src/features/list.ts';
 import { axeFaults, CHROMIUM, inBrowser, openPage } from '../support/browser.ts';
 import { FleetMac, KEY } from '../support/fleet-mac.ts';
@@ -8,7 +9,7 @@ import { deletedWith } from '../support/without-features.ts';
 
 /** Features with views or parts of views in the console; the list is without them, and without what needs them. */
 const GONE: ReadonlySet<string> = new Set(
-  ['access', 'overview', 'search', 'contacts', 'scheduled'].flatMap(deletedWith),
+  ['access', 'overview', 'search', 'contacts', 'scheduled', 'changes'].flatMap(deletedWith),
 );
 
 describe('the console of a service without some features', () => {
@@ -72,6 +73,25 @@ describe('the console of a service without some features', () => {
     await box.fill('nobody');
     await page.locator('#search-state', { hasText: 'Nobody found.' }).waitFor();
     await page.keyboard.press('Escape');
+    await visit('#/webhooks/new', '#webhook-form');
+    const values = (name: string) =>
+      page.locator(`[name="${name}"]`).evaluateAll((all) => all.map((one) => one.getAttribute('value')));
+    expect(await values('group')).toEqual(['Received', 'Sent', 'Reactions']);
+    expect((await values('event')).filter((type) => type?.includes('updated'))).toEqual([]);
+    expect(await values('include')).toEqual(['details']);
+  });
+
+  inBrowser('lets a webhook give up events that are no longer possible', async () => {
+    const { id } = await new PosternClient({ url: mac.url, key: KEY }).addWebhook({
+      url: 'http://127.0.0.1:9/hook',
+      events: ['message.received'],
+    });
+    await page.route(`**/webhooks/${id}`, async (route) => {
+      const json = (await (await route.fetch()).json()) as object;
+      await route.fulfill({ json: { ...json, events: ['message.received', 'message.updated'] } });
+    });
+    await visit(`#/webhooks/${id}/edit`, '#webhook-form [name="group"][value="Changes"]');
+    await page.unrouteAll();
   });
 
   inBrowser('asks for nothing that there is not, and axe finds nothing', async () => {

@@ -85,13 +85,20 @@ export async function axeFaults(page: Page): Promise<readonly unknown[]> {
   return page.evaluate<readonly unknown[]>(FAULTS);
 }
 
-/** Script that returns the elements which run off the side of the window. */
+/**
+ * Script that returns the elements which run off the side of the window, or of a part of it that hides or scrolls the
+ * rest. A text that ends in "…" says itself that it is cut.
+ */
 const OFF = `[...document.querySelectorAll('#main *')].filter((each) => {
+  if (each instanceof SVGElement || each.closest('.unseen, .msg .by') !== null) return false;
   const { right, left, width } = each.getBoundingClientRect();
-  const scrolls = each instanceof SVGElement ? each : each.closest('.filters, .seg, pre, .unseen, .msg .by');
   let clips = each.parentElement;
   while (clips !== null && getComputedStyle(clips).textOverflow !== 'ellipsis') clips = clips.parentElement;
-  return width > 0 && scrolls === null && clips === null && (right > innerWidth + 1 || left < -1);
+  const isOff = width > 0 && clips === null && (right > innerWidth + 1 || left < -1);
+  const { overflowX, textOverflow, webkitLineClamp } = getComputedStyle(each);
+  const says = textOverflow === 'ellipsis' || webkitLineClamp !== 'none';
+  const hides = overflowX !== 'visible' && !says && !each.matches('input, textarea, select');
+  return isOff || (hides && each.scrollWidth > each.clientWidth + 1);
 }).map(({ className, id }) => [id, String(className)].join('.')).slice(0, 5)`;
 
 /** Returns the elements that run off the side of the window, shortened. */

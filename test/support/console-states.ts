@@ -151,7 +151,7 @@ export const CONSOLE_STATES: readonly ConsoleState[] = [
   {
     name: 'no messages',
     hash: '#/c/any%3B-%3B%2B15550100',
-    shows: '#thread-title',
+    shows: '#message-list.bare',
     answers: [nothing('**/api/v1/messages?*')],
   },
   {

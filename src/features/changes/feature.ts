@@ -16,6 +16,7 @@ export const changes = feature({
       read: (written) => (written === 'auto' || typeof written === 'boolean' ? written : undefined),
     } satisfies Setting<'auto' | boolean>,
   },
+  isCapable: ({ enabled }) => enabled !== false,
   document: async () => ({ operations: {}, status: (await import('./document.ts')).changesSchema }),
   shown: async () => (await import('./shown.ts')).shownChanges,
   shownToKeys: ({ state, logged, swept_at }: ChangesReport): ChangesReport => ({ state, logged, swept_at }),

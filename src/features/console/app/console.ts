@@ -14,7 +14,7 @@ import { navigationItems } from '../service/navigation.ts';
 import { placeName } from '../service/place.ts';
 import { applyScheme, hasLetters } from '../service/preferences.ts';
 import { currentRoute, setViews, type View } from '../service/route.ts';
-import { may, readService, serves } from '../service/service.ts';
+import { isCapable, may, readService, serves } from '../service/service.ts';
 import { reasonOf } from '../service/words.ts';
 import { followAddress, keyToEnter } from './address-key.tsx';
 import { coming, element, limited, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
@@ -94,7 +94,7 @@ async function enter(candidate: string): Promise<void> {
 const isAway = (error: unknown): boolean => placeName !== undefined && statusOf(error) === 503;
 
 async function newestPosition({ newest_event: newest }: StatusReport): Promise<Position> {
-  const offset = await newestOffset();
+  const offset = isCapable('changes') ? await newestOffset() : undefined;
   return { after: offset ?? newest.row_id, hasChanges: offset !== undefined };
 }
 

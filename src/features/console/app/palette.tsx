@@ -135,7 +135,7 @@ function Palette({ take }: { readonly take: (choice: Choice | undefined) => void
           aria-autocomplete="list"
           aria-activedescendant={`choice-${at.value}`}
           aria-label="Search or jump to"
-          placeholder="A person, a group, a view or an action"
+          placeholder="A person, group, view or action"
           autocomplete="off"
           spellcheck={false}
           onInput={({ currentTarget: { value } }) => {

@@ -1,6 +1,6 @@
 // Events as they happen: one WebSocket for the whole page, and the newest events.
 
-import type { ChangeEvent, Event as RowEvent } from '../../../core/model/event.ts';
+import { type ChangeEvent, isRowEvent, type Event as RowEvent } from '../../../core/model/event.ts';
 import type { Message } from '../../../core/model/message.ts';
 import { call } from './api.ts';
 import { Line, type Position } from './line.ts';
@@ -21,7 +21,6 @@ export interface Taken {
 
 const KEPT = 10_000;
 const BEFORE = 100;
-const CHANGES: ReadonlySet<string> = new Set(['message.updated', 'message.removed', 'messages.changed']);
 
 /** The events so far, newest first. */
 let taken: Taken[] = [];
@@ -30,7 +29,7 @@ let hasEarlier = false;
 let line: Line | PolledLine | undefined;
 const takers = new Set<(event: LiveEvent) => void>();
 const watchers = new Set<(state: string) => void>();
-let state = 'connecting';
+let state = 'Connecting';
 let receivesChanges = false;
 
 export const takenEvents = (): readonly Taken[] => taken;
@@ -56,7 +55,7 @@ export function onEvent(take: (event: LiveEvent) => void): void {
 }
 
 /**
- * Calls `watch` with each new state of the connection: `open`, or a text such as `closed; trying again in 5 s`.
+ * Calls `watch` with each new state of the connection: `open`, or a text such as `Not listening: trying again in 5 s`.
  */
 export function onLiveState(watch: (state: string) => void): void {
   watchers.add(watch);
@@ -74,7 +73,7 @@ export function listen(position: Position, lose: () => void, restart: () => unkn
   line = new Kind(position, take, (now, waitS) => {
     if (now === 'expired') void restart();
     else if (now === 'refused') lose();
-    else setState(now === 'open' ? 'open' : `closed; trying again in ${waitS} s`);
+    else setState(now === 'open' ? 'open' : `Not listening: trying again in ${waitS} s`);
   });
   line.open();
 }
@@ -105,8 +104,7 @@ function add(event: LiveEvent, atMs: number, isExact: boolean): void {
 }
 
 /** Returns the id of the row that an event reports; undefined for a change, of which one row has many. */
-const rowOf = ({ type, data }: LiveEvent): string | undefined =>
-  !CHANGES.has(type) && 'id' in data ? data.id : undefined;
+const rowOf = (event: LiveEvent): string | undefined => (isRowEvent(event) ? event.data.id : undefined);
 
 /** Reads the newest events from before the page was opened. Does nothing once they are read. */
 export async function readEarlier(): Promise<void> {

@@ -30,6 +30,13 @@ export function knownStatus(): StatusReport {
 /** Reports whether the service has an operation. An earlier version, which lists none, has all of them. */
 export const serves = (operation: string): boolean => status?.operations?.includes(operation) ?? true;
 
+/**
+ * Reports whether the service lists a capability as available. Hubs and earlier versions list none, so they may have
+ * all of them.
+ */
+export const isCapable = (name: string): boolean =>
+  status?.capabilities === undefined || status.capabilities[name]?.available === true;
+
 export const isDemo = (): boolean => status?.demo === true;
 /** Reports whether the page has the owner's key. Always true for a service without limited keys. */
 export const isOwner = (): boolean => key === undefined || key.caps === null;

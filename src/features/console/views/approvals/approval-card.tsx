@@ -49,7 +49,7 @@ export function ApprovalCard({ approval, names, outcome, decide }: CardProps): V
           <Exactly text={`To ${name}`} />
         </h2>
         <span class="time-left">{outcome === undefined && <Countdown from={from} until={until} />}</span>
-        <p class="quiet small address">
+        <p class="quiet small address" dir="auto">
           <Exactly text={readersOf(approval)} />
         </p>
       </div>

@@ -24,7 +24,7 @@ export function Rate(): VNode | null {
     <div class="row hide-s">
       <span class="end">
         <b class="block">{(total / 60).toFixed(1)} a minute</b>
-        <span class="quiet small">last hour</span>
+        <span class="block quiet small">last hour</span>
       </span>
       <Sparkline values={minutes.value} title={`${number(total)} events in the last hour`} />
     </div>

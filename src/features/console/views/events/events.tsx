@@ -103,7 +103,7 @@ function LiveState(): VNode {
   const isLive = line.value === 'open' && pausedAt.value === undefined;
   const count = waiting.value;
   const paused = `Paused${count > 0 ? ` · ${number(count)} new` : ''}`;
-  const words = line.value !== 'open' ? `Not listening: ${line.value}` : isLive ? 'Live' : paused;
+  const words = line.value !== 'open' ? line.value : isLive ? 'Live' : paused;
   return (
     <span class={`tag ${isLive ? 'good' : 'warn'}`} id="live-state" role="status">
       <span class={`dot ${isLive ? 'live' : 'warn'}`} />

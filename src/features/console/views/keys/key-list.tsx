@@ -123,7 +123,7 @@ const OwnRow = ({ hasToday }: RowProps): VNode => (
       <span class="quiet small">Sends at once</span>
     </td>
     <td class="aside">everybody</td>
-    {hasToday && <td class="aside quiet">not counted</td>}
+    {hasToday && <td class="aside quiet nowrap">not counted</td>}
     <td class="quiet aside">no limit</td>
     <td class="quiet aside">now</td>
     <td class="aside quiet">never</td>

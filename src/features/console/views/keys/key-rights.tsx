@@ -49,7 +49,7 @@ const Answer = ({ read, send, reason, members }: KeyCheck): VNode => (
   </Note>
 );
 
-const WHOM = 'A person, number or group';
+const WHOM = 'Name, number or group';
 
 /** A card in which the user enters a person or group, to see whether the key may read and write there. */
 export function CheckCard({ id }: { readonly id: string }): VNode {

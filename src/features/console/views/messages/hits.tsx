@@ -6,7 +6,7 @@ import type { Message } from '../../../../core/model/message.ts';
 import { Avatar } from '../../parts/avatar.tsx';
 import { type Entry, nameIn } from '../../service/directory.ts';
 import { goTo, pathOfConversation } from '../../service/route.ts';
-import { personOf, shortTimeOf, timeOf } from '../../service/words.ts';
+import { addressIn, personOf, shortTimeOf, timeOf } from '../../service/words.ts';
 import type { FoundMessage } from './search.tsx';
 
 /**
@@ -34,7 +34,7 @@ export const PersonHit = ({ id, name, detail, conversation = `any;-;${id}` }: En
 export function Hit({ message, highlights, choose }: FoundMessage & { readonly choose: () => void }): VNode {
   const { id, conversation_id: conversation, sender, names, timestamp, is_from_me: isOwn } = message;
   const who = isOwn ? 'You' : personOf(sender, names);
-  const where = nameIn(conversation) ?? conversation;
+  const where = nameIn(conversation) ?? personOf(addressIn(conversation), names);
   return (
     <li>
       <button

@@ -32,7 +32,7 @@ import {
   showUnreadOnly,
 } from './conversations.tsx';
 import { Details } from './details-pane.tsx';
-import { openState } from './open-state.ts';
+import { openState, recipient } from './open-state.ts';
 import { readScheduled, Scheduled } from './scheduled.tsx';
 import { focusSearch, Results, SearchForm, takeWanted } from './search.tsx';
 import { SpeakBox } from './speak.tsx';
@@ -258,7 +258,7 @@ function Head(): VNode {
       <a class="btn icon bare back" id="back" href="#/messages" aria-label="Back to conversations">
         <Icon name="left" />
       </a>
-      <span class="picture-of">{conversation && <Faces people={peopleIn(conversation)} />}</span>
+      {conversation && <Faces people={peopleIn(conversation)} />}
       <div class="grow">
         <h1 id="thread-title" class="cut" dir="auto">
           {id === undefined ? 'New message' : title}
@@ -267,7 +267,7 @@ function Head(): VNode {
           {conversation && <People {...conversation} />}
         </p>
       </div>
-      {serves('searchMessages') && (
+      {id !== undefined && serves('searchMessages') && (
         <IconButton kind="bare hide-s" icon="search" label="Search in this conversation" run={searchHere} />
       )}
       <IconButton
@@ -323,7 +323,8 @@ export function create(): View {
       'with-info': hasDetails.value,
       'has-thread': id !== undefined || isNew,
       'no-open': id === undefined && !isNew,
-      one: conversation !== undefined && !isGroup(conversation),
+      // Of one person's messages, each needs neither a name nor a picture.
+      one: conversation === undefined ? isNew && recipient.value?.isGroup === false : !isGroup(conversation),
     };
     const names = Object.entries(kinds).flatMap(([name, isSo]) => (isSo ? [name] : []));
     root.className = ['mail', 'fill', ...names].join(' ');

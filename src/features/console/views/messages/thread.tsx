@@ -75,6 +75,7 @@ class Thread {
 
   close(): void {
     this.#list.removeAttribute('aria-busy');
+    this.#list.classList.remove('bare');
     this.#openId = '';
     this.#openings += 1;
     this.#pages = [];
@@ -101,6 +102,7 @@ class Thread {
       this.#hasOlder = isNewest ? next !== undefined : true;
       this.hasNewer.value = !isNewest;
       this.#render();
+      this.#list.classList.toggle('bare', this.#items().length === 0);
       this.#wasAtEnd = wanted === undefined;
       if (wanted === undefined) this.#toEnd();
       else this.#mark(wanted.id);

@@ -4,7 +4,7 @@ import type { SearchReport } from '../../../../client/search-types.ts';
 import type { PermissionReport } from '../../../../core/model/ports/permissions-ports.ts';
 import type { StatusReport } from '../../../../core/model/status.ts';
 import type { Verdict } from '../../../../core/model/verdict.ts';
-import { counted, listed, number, spanOf } from '../../service/words.ts';
+import { number, spanOf } from '../../service/words.ts';
 
 type Tone = Verdict['tone'];
 
@@ -77,11 +77,13 @@ function webhooksFact({ webhooks }: StatusReport, waiting: number): HealthFact {
     name: 'Webhooks',
     text:
       webhooks.length === 0 ? 'None' : behind > 0 ? `${behind} of ${active} behind` : `${active} of ${active} keep up`,
-    more: listed([
-      ...(dropped > 0 ? [`${counted(dropped, 'event')} dropped`] : []),
-      ...(behind > 0 && waiting > 0 ? [`${counted(waiting, 'event')} kept`] : []),
-      ...(paused > 0 ? [`${paused} paused`] : []),
-    ]),
+    more: [
+      dropped > 0 && `${number(dropped)} dropped`,
+      behind > 0 && waiting > 0 && `${number(waiting)} kept`,
+      paused > 0 && `${paused} paused`,
+    ]
+      .filter(Boolean)
+      .join(', '),
   };
 }
 

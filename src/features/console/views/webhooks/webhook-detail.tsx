@@ -76,6 +76,8 @@ const Stat = ({ label, value }: { readonly label: string; readonly value: Compon
     </div>
   );
 
+const soon = (leftS: number): string => (leftS < 1 ? 'now' : `in ${spanOf(leftS)}`);
+
 interface TroubleProps extends Pick<WebhookProps, 'webhook' | 'again'> {
   readonly lastError: string | null | undefined;
 }
@@ -84,7 +86,7 @@ function TroubleNote({ webhook, lastError, again }: TroubleProps): VNode | null 
   const trouble = troubleOf(webhook, lastError);
   if (trouble === undefined) return null;
   const { state, next_attempt_at: nextAt } = webhook;
-  const next = nextAt ? ` Next try in ${spanOf(Math.max(0, (Date.parse(nextAt) - Date.now()) / 1000))}.` : '';
+  const next = nextAt ? ` Next try ${soon((Date.parse(nextAt) - Date.now()) / 1000)}.` : '';
   const tryNow = async (): Promise<void> => {
     await call(`${pathOf(webhook.id)}/retry`, { method: 'POST' });
     toast('Trying now');

@@ -6,11 +6,14 @@ import { useRef } from 'preact/hooks';
 import type { WebhookEventType } from '../../../../core/model/webhook.ts';
 import { Option } from '../../parts/choices.tsx';
 import { Button } from '../../parts/parts.tsx';
+import { isCapable } from '../../service/service.ts';
 
 interface Group {
   readonly title: string;
   readonly text: string;
   readonly types: readonly WebhookEventType[];
+  /** The capability without which the service has no such events. */
+  readonly needs?: string;
 }
 
 const GROUPS: readonly Group[] = [
@@ -21,6 +24,7 @@ const GROUPS: readonly Group[] = [
     title: 'Changes',
     text: 'Edited, unsent, delivered, read, deleted.',
     types: ['message.updated', 'message.removed', 'messages.changed'],
+    needs: 'changes',
   },
 ];
 
@@ -31,13 +35,18 @@ interface TypesProps {
 
 /** Checkboxes for the groups of event types. They unfold to one checkbox for each type. */
 export function TypeChoice({ chosen, choose }: TypesProps): VNode {
-  const all = GROUPS.flatMap(({ types }) => types);
+  const stored = useRef(chosen).current;
+  // What the webhook has can be taken away, also where it is no longer possible.
+  const groups = GROUPS.filter(
+    ({ needs, types }) => needs === undefined || isCapable(needs) || types.some((type) => stored.includes(type)),
+  );
+  const all = groups.flatMap(({ types }) => types);
   const set = (types: readonly WebhookEventType[], isOn: boolean): void =>
     choose(all.filter((type) => (types.includes(type) ? isOn : chosen.includes(type))));
   return (
     <div class="stack">
       <div class="pick two">
-        {GROUPS.map(({ title, text, types }) => {
+        {groups.map(({ title, text, types }) => {
           const on = types.filter((type) => chosen.includes(type)).length;
           return (
             <Option

@@ -11,7 +11,7 @@ import { busily, toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { type Entry, nameIn } from '../../service/directory.ts';
 import { goTo } from '../../service/route.ts';
-import { serves } from '../../service/service.ts';
+import { isCapable, serves } from '../../service/service.ts';
 import { addressIn, reasonOf } from '../../service/words.ts';
 import { pathOf } from './redeliver.ts';
 import { sendTest } from './webhook-actions.tsx';
@@ -150,6 +150,8 @@ async function saved(body: object, webhook: ShownWebhook | undefined, isTested: 
 
 function Fields({ values, set, isSigned }: FieldsProps & { readonly isSigned: boolean }): VNode {
   const { events, include, on_failure: onFailure, secret, headers } = values;
+  const stored = useRef(include).current;
+  const includes = INCLUDES.filter(([value]) => value !== 'contacts' || isCapable(value) || stored.includes(value));
   return (
     <>
       <AddressFields values={values} set={set} />
@@ -159,7 +161,7 @@ function Fields({ values, set, isSigned }: FieldsProps & { readonly isSigned: bo
       <FilterFields values={values} set={set} />
       {serves('getMessage') && (
         <Fieldset title="With each message">
-          {INCLUDES.map(([value, title, text]) => (
+          {includes.map(([value, title, text]) => (
             <Option
               key={value}
               type="checkbox"
@@ -208,7 +210,7 @@ const AddressFields = ({ values: { url, name }, set }: FieldsProps): VNode => (
         required
         inputMode="url"
         autocomplete="off"
-        placeholder="http://127.0.0.1:5678/webhook/messages"
+        placeholder="http://127.0.0.1:5678/webhook"
         value={url}
         onInput={({ currentTarget }) => set({ url: currentTarget.value })}
       />
@@ -242,9 +244,9 @@ const FilterFields = ({ values: { conversations, senders, whose }, set }: Fields
     </div>
     <Field label="Whose messages">
       <select class="input" value={whose} onChange={({ currentTarget }) => set({ whose: currentTarget.value })}>
-        <option value="">anybody</option>
-        <option value="false">others</option>
-        <option value="true">me</option>
+        <option value="">Everybody’s</option>
+        <option value="false">Only those of others</option>
+        <option value="true">Only your own</option>
       </select>
     </Field>
   </Fieldset>

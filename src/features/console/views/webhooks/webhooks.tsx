@@ -6,7 +6,7 @@ import type { StatisticSeries, SubjectSeries } from '../../../../client/overview
 import { MAX_WEBHOOKS } from '../../../../core/model/webhook.ts';
 import { TickStrip } from '../../parts/charts.tsx';
 import { setTitle } from '../../parts/frame.ts';
-import { Button, CodeLine, type Column, Empty, Icon, PageHead, State, Table } from '../../parts/parts.tsx';
+import { Button, CodeLine, type Column, classes, Empty, Icon, PageHead, State, Table } from '../../parts/parts.tsx';
 import { viewOf, whileShown } from '../../parts/view.tsx';
 import { type Asked, call, statusOf } from '../../service/api.ts';
 import { readDirectory } from '../../service/directory.ts';
@@ -186,7 +186,12 @@ function Row({ webhook, hours }: RowProps): VNode {
         <State kind={mark} text={word} />
       </td>
       {hours && <CountedCells {...hours} />}
-      <td class={`num aside ${behind > 0 && state !== 'paused' ? 'strong' : 'quiet'}`}>{number(behind)}</td>
+      <td
+        class={classes('num', behind === 0 && 'aside', behind > 0 && state !== 'paused' ? 'strong' : 'quiet')}
+        data-name="Waiting"
+      >
+        {number(behind)}
+      </td>
       <td class="quiet nowrap aside">{whenOf(success)}</td>
       <td class="end aside">
         <span class="row">

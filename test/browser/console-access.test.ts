@@ -241,6 +241,23 @@ describe('keys and approvals in the console', () => {
     expect(await count()).toBe(before + 1);
   });
 
+  inBrowser('names a group in the audit log, also where the page begins there', async () => {
+    const { page, url } = there();
+    const group = 'any;+;chat424242';
+    const agent = await ask('/keys', there().key, {
+      name: 'planner',
+      preset: 'assistant',
+      read: [group],
+      send: [group],
+    });
+    await ask('/messages', String(agent.key), { recipient: group, body: 'Saturday?' });
+    await page.goto('about:blank');
+    await page.goto(`${url}/console#/audit`);
+    await page.locator('#audit-list .aud', { hasText: 'planner' }).first().waitFor();
+    const line = page.locator('#audit-list .aud', { hasText: 'waits for you' }).first();
+    expect(await line.textContent()).toMatch(/planner.*Garden/);
+  });
+
   inBrowser('revokes a key only after a question that names it', async () => {
     const { page } = there();
     await goTo('Keys');

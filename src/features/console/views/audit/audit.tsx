@@ -37,8 +37,8 @@ const text = signal('');
 const entries = signal<readonly AuditEntry[] | undefined>(undefined);
 /** Names of the keys. */
 const names = signal<ReadonlyMap<string, string>>(new Map());
-/** Recipients of held sends, by the id of the approval. */
-const approvals = signal<ReadonlyMap<string, string>>(new Map());
+/** The approvals of held sends, by their ids. */
+const approvals = signal<ReadonlyMap<string, Approval>>(new Map());
 const isNarrow = signal(NARROW.matches);
 let next: string | undefined;
 let isLoading = false;
@@ -68,15 +68,15 @@ function isNews(
 }
 
 async function show({ query }: Route): Promise<void> {
-  [names.value, approvals.value] = await Promise.all([namesOfKeys(), recipients(), readDirectory().catch(() => {})]);
+  [names.value, approvals.value] = await Promise.all([namesOfKeys(), held(), readDirectory().catch(() => {})]);
   const key = query.get('key');
   if (key !== null) filter.value = { ...filter.value, key };
   await read();
 }
 
-async function recipients(): Promise<ReadonlyMap<string, string>> {
-  const held = await call<readonly Approval[]>('approvals?include=contacts').catch(() => []);
-  return new Map(held.map((approval) => [approval.id, recipientOf(approval)]));
+async function held(): Promise<ReadonlyMap<string, Approval>> {
+  const all = await call<readonly Approval[]>('approvals?include=contacts').catch(() => []);
+  return new Map(all.map((approval) => [approval.id, approval]));
 }
 
 function pathOfFirst({ key, action, days, isRefusedOnly }: Filter): string {
@@ -130,7 +130,8 @@ const isFiltered = ({ key, action, days, isRefusedOnly }: Filter): boolean =>
 function withWhom({ target, action, names: known }: AuditEntry): string {
   if (target === null) return '';
   if (action === 'key') return keyName(target, names.value);
-  if (action === 'approval') return approvals.value.get(target) ?? target;
+  const approval = approvals.value.get(target);
+  if (action === 'approval') return approval === undefined ? target : recipientOf(approval);
   return nameIn(target) ?? nameIn(`any;-;${target}`) ?? personOf(addressIn(target), known);
 }
 

@@ -2,13 +2,8 @@ export default {
   testEnvironment: '<rootDir>/test/support/suite/environment.mjs',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'nodenext' } },
-    ],
-  },
+  testRunner: '<rootDir>/test/support/suite/framework.mjs',
+  transform: {},
   globalSetup: '<rootDir>/test/support/suite/start.mjs',
   reporters: ['<rootDir>/test/support/suite/reporter.mjs'],
   testSequencer: '<rootDir>/test/support/suite/sequencer.mjs',

@@ -10,8 +10,8 @@ const [list = 'access', wanted = ''] = process.argv.slice(2);
 const MUTATIONS = JSON.parse(readFileSync(new URL(`${list}.json`, import.meta.url), 'utf8'));
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-function run(command, args, env = {}) {
-  return spawnSync(command, args, { cwd: root, encoding: 'utf8', env: { ...process.env, ...env } });
+function run(command, args) {
+  return spawnSync(command, args, { cwd: root, encoding: 'utf8' });
 }
 
 let survived = 0;
@@ -36,11 +36,8 @@ for (const { name, file, text, mutated, tests, note = '' } of MUTATIONS) {
       if (status !== 0) throw new Error(stderr);
     }
     utimesSync(path, atime, mtime);
-    const { status, stdout, stderr } = run(
-      process.execPath,
-      ['node_modules/jest/bin/jest.js', '--maxWorkers=1', '--bail', ...tests],
-      { NODE_OPTIONS: '--experimental-vm-modules --no-warnings' },
-    );
+    const jest = ['node_modules/jest/bin/jest.js', '--maxWorkers=1', '--bail', ...tests];
+    const { status, stdout, stderr } = run(process.execPath, jest);
     const failed = /● (.*)/.exec(stdout + stderr)?.[1] ?? '';
     if (status === 0) survived += 1;
     console.log(`| ${name} | ${file} | ${status === 0 ? `SURVIVED ${note}` : failed} |`);

@@ -53,22 +53,18 @@ function listWithout(text: string, gone: readonly string[]): string {
   );
 }
 
-/** Returns the files that a file imports, by their paths. Imports of src/ name files, so no search is needed. */
-function importsOf(file: string): readonly string[] {
-  const text = readFileSync(file, 'utf8');
-  const found = text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'(\.{1,2}\/[^']+)'/g);
-  return [...found].map(([, target = '']) => join(dirname(file), target));
+/** A copy of a list without the lines of the features that are gone, which exists only for the compiler. */
+interface ShortList {
+  readonly file: string;
+  readonly text: string;
 }
 
-/** The compiler over src/ and installer/ with folders of features hidden. */
+/** What the compiler says about src/ and installer/ once folders of features are deleted. */
 export class CompilerWithoutFeatures {
   readonly #options: TypeScript.CompilerOptions;
-  readonly #roots: readonly string[];
-  readonly #host: TypeScript.CompilerHost;
-  readonly #sources = new Map<string, TypeScript.SourceFile>();
-  /** Key: a file. Value: the files that import it. */
-  readonly #importers = new Map<string, Set<string>>();
-  #gone: readonly string[] = [];
+  readonly #files: readonly string[];
+  /** Key: a file. Value: the files of src/ and installer/ that it imports, for types too. */
+  readonly #imports: ReadonlyMap<string, readonly string[]>;
 
   constructor() {
     const path = join(ROOT, 'tsconfig.build.json');
@@ -78,59 +74,69 @@ export class CompilerWithoutFeatures {
       ROOT,
     );
     this.#options = { ...parsed.options, noEmit: true, declaration: false, emitDeclarationOnly: false };
-    this.#roots = parsed.fileNames;
-    for (const file of this.#roots) {
-      for (const target of importsOf(file)) {
-        this.#importers.set(target, (this.#importers.get(target) ?? new Set()).add(file));
-      }
-    }
-    const host = ts.createCompilerHost(this.#options);
-    this.#host = {
-      ...host,
-      fileExists: (file) => !this.#isGone(file) && host.fileExists(file),
-      readFile: (file) => (this.#isGone(file) ? undefined : host.readFile(file)),
-      directoryExists: (folder) => !this.#isGone(`${folder}/`) && ts.sys.directoryExists(folder),
-      getSourceFile: (file, options) => this.#source(file, options),
-    };
+    this.#files = parsed.fileNames;
+    this.#imports = new Map(
+      this.#files.map((file) => {
+        const { importedFiles } = ts.preProcessFile(readFileSync(file, 'utf8'));
+        return [file, importedFiles.map(({ fileName }) => resolve(dirname(file), fileName))];
+      }),
+    );
   }
 
   /**
-   * Returns the errors of the compiler without these features, as `file: text`. Checks the files that import a hidden
-   * one, and all that depend on a file with an error; no other file can notice.
+   * Returns the imports that are left without a file. No other error is possible: of the files that stay only the lists
+   * change, so whoever imports nothing that is gone sees the types that it saw.
    */
-  errors(gone: readonly string[]): readonly string[] {
-    this.#gone = gone;
-    const roots = this.#roots.filter((file) => !this.#isGone(file));
-    const program = ts.createProgram(roots, this.#options, this.#host);
-    const errorsIn = (file: string): readonly string[] =>
+  brokenImports(gone: readonly string[]): readonly string[] {
+    const isGone = (file: string): boolean => gone.some((name) => file.startsWith(`${FEATURES}/${name}/`));
+    return [...this.#imports]
+      .filter(([file]) => !isGone(file) && !isList(file))
+      .flatMap(([file, targets]) =>
+        targets.filter(isGone).map((target) => `${relative(ROOT, file)}: ${relative(ROOT, target)}`),
+      )
+      .sort();
+  }
+
+  /** Returns the files of features that declare members of a module outside, or of the global scope. */
+  augmenting(): readonly string[] {
+    return this.#files
+      .filter((file) => file.startsWith(`${FEATURES}/`))
+      .filter((file) => /^declare (?:module|global)\b/m.test(readFileSync(file, 'utf8')))
+      .map((file) => relative(ROOT, file));
+  }
+
+  /** Returns the errors in the lists without each of these sets of features. They are checked in one program. */
+  listErrors(sets: readonly (readonly string[])[]): readonly string[] {
+    const shortLists = this.#files.filter(isList).flatMap((list) =>
+      sets.map((gone): ShortList => {
+        const file = list.replace(/\.ts$/, `-without-${gone.join('-')}.ts`);
+        return { file, text: listWithout(readFileSync(list, 'utf8'), gone) };
+      }),
+    );
+    const textOf = (file: string): string | undefined => shortLists.find((one) => one.file === file)?.text;
+    const host = ts.createCompilerHost(this.#options);
+    const program = ts.createProgram(
+      shortLists.map(({ file }) => file),
+      this.#options,
+      {
+        ...host,
+        fileExists: (file) => textOf(file) !== undefined || host.fileExists(file),
+        readFile: (file) => textOf(file) ?? host.readFile(file),
+        getSourceFile(file, options) {
+          const text = textOf(file);
+          return text === undefined ? host.getSourceFile(file, options) : ts.createSourceFile(file, text, options);
+        },
+      },
+    );
+    return shortLists.flatMap(({ file }) =>
       program
         .getSemanticDiagnostics(program.getSourceFile(file))
-        .map(({ messageText }) => `${relative(ROOT, file)}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`);
-    const hidden = this.#roots.filter((file) => this.#isGone(file));
-    const direct = new Set(
-      hidden.flatMap((file) => [...(this.#importers.get(file) ?? [])]).filter((file) => !this.#isGone(file)),
+        .map(({ messageText }) => `${relative(ROOT, file)}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`),
     );
-    const wrong = new Set([...direct].filter((file) => errorsIn(file).length > 0));
-    // Sees what is added while it runs.
-    for (const file of wrong) for (const one of this.#importers.get(file) ?? []) if (!this.#isGone(one)) wrong.add(one);
-    return [...wrong].flatMap(errorsIn).sort();
   }
+}
 
-  #isGone(file: string): boolean {
-    return this.#gone.some((name) => file.startsWith(`${FEATURES}/${name}/`));
-  }
-
-  /** Returns a parsed file, parsed once for all programs; a list is parsed without its lines of hidden features. */
-  #source(file: string, options: TypeScript.ScriptTarget | TypeScript.CreateSourceFileOptions) {
-    if (this.#isGone(file)) return undefined;
-    const isList = dirname(file) === FEATURES;
-    const key = isList ? `${file} without ${this.#gone.join()}` : file;
-    const known = this.#sources.get(key);
-    if (known !== undefined) return known;
-    const text = ts.sys.readFile(file);
-    if (text === undefined) return undefined;
-    const made = ts.createSourceFile(file, isList ? listWithout(text, this.#gone) : text, options);
-    this.#sources.set(key, made);
-    return made;
-  }
+/** Reports whether a file is a list of features: all others are in the folder of one. */
+function isList(file: string): boolean {
+  return dirname(file) === FEATURES;
 }

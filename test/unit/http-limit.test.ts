@@ -1,15 +1,18 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Headers } from '../../src/core/http/answer.ts';
 import { RateLimit } from '../../src/core/http/rate-limit.ts';
 
 const START_MS = Date.UTC(2026, 0, 2);
+const systemNow = Date.now;
 
 function setTime(ms: number): void {
-  jest.spyOn(Date, 'now').mockReturnValue(ms);
+  Date.now = () => ms;
 }
 
 beforeEach(() => setTime(START_MS));
-afterEach(() => void jest.restoreAllMocks());
+afterEach(() => {
+  Date.now = systemNow;
+});
 
 test('a window begins with its first request and ends for everyone at once', async () => {
   const limit = new RateLimit(2, 1);

@@ -1,6 +1,7 @@
 // Runs once before all tests: refuses a stale build and creates a temporary folder for the suite.
 import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { compileModules } from './compile.mjs';
 
 /** A folder in memory, on Linux. On ext4, creating a folder or a file takes twenty times the processor time. */
 const IN_MEMORY = '/dev/shm';
@@ -17,8 +18,9 @@ const BUILT_FROM = [
   'tsconfig.build.json',
 ];
 
-export default function start({ rootDir }) {
+export default async function start({ rootDir }) {
   refuseStaleBuild(rootDir);
+  await compileModules();
   process.env.TMPDIR = temporaryFolder(hasRoomInMemory() ? IN_MEMORY : realpathSync('/tmp'));
 }
 

@@ -1,4 +1,5 @@
 // The rival of every read: prepared statements for exactly these rows, decoding, and JSON.stringify.
+import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { decodeAttributedBody } from '../dist/src/core/chatdb/attributed-body.js';
 
@@ -7,7 +8,7 @@ const COLUMNS = `m.ROWID, m.guid, h.id, m.text, m.attributedBody, m.date / 10000
 const FROM = 'message m LEFT JOIN handle h ON h.ROWID = m.handle_id';
 const CHAT = '(SELECT c.guid FROM chat_message_join j JOIN chat c ON c.ROWID = j.chat_id WHERE j.message_id = m.ROWID)';
 const PLAIN = 'm.associated_message_type = 0';
-const HOME = '/home/nobody';
+const STORED = '~/Library/Messages/';
 
 /**
  * Opens the database. Its statements use `? + 0`, because a bare `?` in a LIMIT or a range makes SQLite plan the
@@ -34,7 +35,8 @@ export function openPlainSql(path) {
   ).pluck();
   const files = prepare(`SELECT a.filename FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
     WHERE j.message_id = ? + 0 AND a.hide_attachment = 0 ORDER BY j.ROWID`).pluck();
-  const attachments = (id) => files.all(id).map((file) => (file.startsWith('~') ? HOME + file.slice(1) : file));
+  const folder = `${dirname(path)}/`;
+  const attachments = (id) => files.all(id).map((file) => file.replace(STORED, folder));
   const message = (row) => messageOf(row, attachments);
   const conversation = ([rowId, id, name, at]) => ({
     id,

@@ -7,6 +7,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { attachmentsOf } from '../../src/core/chatdb/attachment-details.ts';
 import { AttachmentFiles } from '../../src/core/chatdb/attachment-files.ts';
 import { Connection } from '../../src/core/chatdb/connection.ts';
+import { attachmentPaths } from '../../src/core/chatdb/stored-attachments.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { isLong } from '../support/conditions.ts';
 import { collectingLog } from '../support/log.ts';
@@ -46,7 +47,7 @@ test('a link preview is not an attachment, and the files beside it keep their nu
     [undefined, 'first.txt'],
     [2, 'last.txt'],
   ]);
-  expect(connection.read((snapshot) => snapshot.attachments(row))).toEqual(listed.map(({ path: file }) => file));
+  expect(connection.read((snapshot) => attachmentPaths(snapshot, row))).toEqual(listed.map(({ path: file }) => file));
   const contents = await Promise.all(
     [0, 1, 2, 3].map(async (n) => {
       const file = await files.open(String(row), n);

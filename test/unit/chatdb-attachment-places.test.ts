@@ -8,6 +8,7 @@ import { AttachmentFiles } from '../../src/core/chatdb/attachment-files.ts';
 import { Connection } from '../../src/core/chatdb/connection.ts';
 import { messageOf } from '../../src/core/chatdb/message.ts';
 import { withDetails } from '../../src/core/chatdb/message-details.ts';
+import { storedAttachments } from '../../src/core/chatdb/stored-attachments.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
@@ -132,7 +133,7 @@ test('an attachment without a path is listed with what chat.db has of it', async
   for (const stored of [null, '', ' ']) {
     const found = await attached(stored, columns);
     expect(found).toMatchObject({ ...expected, sentence: 'Photo' });
-    expect(connection.read((snapshot) => snapshot.listedAttachments(1)[0]?.path)).toBeNull();
+    expect(connection.read((snapshot) => storedAttachments(snapshot, 1)[0]?.path)).toBeNull();
   }
   expect(await attached(null, { transfer_state: 3 })).toMatchObject({ state: 'downloading', name: 'attachment' });
   expect(await attached(null, { transfer_state: 6 })).toMatchObject({ state: 'missing' });

@@ -11,6 +11,7 @@ import { RowBudget } from './content/row-budget.ts';
 import { contentQueriesOf } from './content-queries.ts';
 import type { FileContents } from './decoder.ts';
 import type { Snapshot } from './snapshot.ts';
+import { storedAttachments } from './stored-attachments.ts';
 
 const ARRIVING: ReadonlySet<TransferState> = new Set(['accepted', 'preparing', 'transferring', 'finalizing']);
 /** The first name in `TRANSFER_STATES` stands for this value of `transfer_state`. */
@@ -24,7 +25,7 @@ const TAR = 'application/x-tar';
 export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly AttachmentDetails[] {
   const { at } = ATTACHMENT_COLUMNS;
   const { path: database } = snapshot.database.parts;
-  return snapshot.listedAttachments(rowId).map(({ n, path, row }, index) => {
+  return storedAttachments(snapshot, rowId).map(({ n, path, row }, index) => {
     const bytes = row[at.bytes];
     const transfer = TRANSFER_STATES[Number(row[at.state] ?? Number.NaN) - FIRST_STATE] ?? null;
     const onDisk = path === null ? '' : basename(path);
@@ -80,7 +81,7 @@ export function attachmentContentsOf(
   const { attachment: query } = contentQueriesOf(database.schema);
   const runs = new Map(parts.flatMap((part) => part.runs ?? []).map((run) => [run.attachment_guid, run]));
   const transcripts: string[] = [];
-  const rows = snapshot.listedAttachments(rowId).map(({ row }) => row[ATTACHMENT_COLUMNS.at.rowId]);
+  const rows = storedAttachments(snapshot, rowId).map(({ row }) => row[ATTACHMENT_COLUMNS.at.rowId]);
   const detailed = attachments.map((attachment, index) => {
     const row = database.get(query, rows[index] as number);
     if (row === undefined) return attachment;

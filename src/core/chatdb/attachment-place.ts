@@ -1,6 +1,5 @@
 import { accessSync, constants, existsSync, lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, sep } from 'node:path';
-import type { ChatDatabaseParts } from './chatdb-handle.ts';
 
 /** The folders beside chat.db in which Messages keeps the files of messages. */
 const FOLDERS = ['Attachments', 'StickerCache', join('Caches', 'Previews')];
@@ -12,15 +11,12 @@ const KEPT = new RegExp(`^[~/].*?/(?:Messages|SMS)/((?:${FOLDERS.join('|')})/.+)
 /** Names between one of these folders and a folder that was sent. Above them, a folder holds files of other messages. */
 const MIN_DEPTH = 2;
 
-type Place = Pick<ChatDatabaseParts, 'path' | 'home'>;
-
 /**
  * Returns the absolute path for a stored file name; null for a file that has no name yet (decision B5). A file of
- * Messages is beside this chat.db, wherever chat.db was when its row was written.
+ * Messages is in the `messagesFolder` of this chat.db, wherever chat.db was when its row was written.
  */
-export function pathOfStored(stored: string, { path, home }: Place): string | null {
+export function pathOfStored(stored: string, folder: string, home: string): string | null {
   if (stored.trim() === '') return null;
-  const folder = messagesFolder(path);
   const kept = KEPT.exec(stored)?.[1];
   if (kept !== undefined && !climbs(stored)) return join(folder, kept);
   if (stored === '~' || stored.startsWith('~/')) {
@@ -66,7 +62,7 @@ function climbs(path: string): boolean {
 }
 
 /** Returns the folder of chat.db. If the path is a link to chat.db, that is the folder with the attachments. */
-function messagesFolder(databasePath: string): string {
+export function messagesFolder(databasePath: string): string {
   const beside = dirname(databasePath);
   try {
     if (!lstatSync(databasePath).isSymbolicLink() || existsSync(join(beside, 'Attachments'))) return beside;

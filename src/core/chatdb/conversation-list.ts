@@ -11,9 +11,21 @@ import { listCost } from './message-list.ts';
 import { chatsOf, lastMessageAt, type RecentConversations } from './recent-conversations.ts';
 import type { Snapshot } from './snapshot.ts';
 
+/** Returns the chats that may be the one that an id means: the chat with this guid, else all that it may refer to. */
+export function candidates(snapshot: Snapshot, id: string): readonly Chat[] {
+  const named = snapshot.chatsNamed(id);
+  return named.length === 1 ? named : snapshot.chatsWithId(id);
+}
+
+/** Returns the chat that an id means. Where the id is a guid, looks for no other. */
+export function chatOf(snapshot: Snapshot, id: string): Chat | undefined {
+  const named = snapshot.chatsNamed(id);
+  return named.length === 1 ? named[0] : chatsOf(snapshot, id)[0];
+}
+
 /** Returns the conversation that best matches an id. */
 export function conversationOf(snapshot: Snapshot, id: string, options: ReadOptions): Conversation | undefined {
-  const [chat] = chatsOf(snapshot, id);
+  const chat = chatOf(snapshot, id);
   if (chat === undefined) return undefined;
   return toConversation(snapshot, chat, lastMessageAt(snapshot, chat), options);
 }

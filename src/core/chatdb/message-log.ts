@@ -13,6 +13,7 @@ import { type ChatDbLocation, readOnce } from './read-once.ts';
 import { hasFlag } from './row-flags.ts';
 import { earlierCopiesOf } from './self-copies.ts';
 import { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
+import { attachmentPaths } from './stored-attachments.ts';
 
 /** Reads the rows of chat.db in the order of their row ids, as a log. The row id is the log's offset. */
 export class ChatLog implements MessageLog {
@@ -133,7 +134,7 @@ function lacksAttachments(row: Row, snapshot: Snapshot): boolean {
   const joined = row[at.attachments] as number;
   const announced = Math.max(row[at.announcesAttachments] === 0 ? 0 : 1, countPlaceholders(bodyOf(row, snapshot)));
   // Some attachments are never joined, but the body names them.
-  return joined < announced && snapshot.attachments(row[at.rowId] as number).length < announced;
+  return joined < announced && attachmentPaths(snapshot, row[at.rowId] as number).length < announced;
 }
 
 /**

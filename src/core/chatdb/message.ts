@@ -7,7 +7,8 @@ import type { Chat } from './chat.ts';
 import { ENTRY_COLUMNS, instantAt, isoOf, MESSAGE_COLUMNS, STATUS_CODE, toText } from './columns.ts';
 import { editedBody } from './edited-body.ts';
 import { targetOf } from './reaction-target.ts';
-import type { Snapshot, StoredAttachment } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
+import { type StoredAttachment, storedAttachments } from './stored-attachments.ts';
 
 const { at } = MESSAGE_COLUMNS;
 
@@ -55,8 +56,8 @@ export function toMessageWithFiles(row: Row, snapshot: Snapshot): MessageWithFil
   const chat = row[at.chat] === null ? undefined : snapshot.chat(row[at.chat] as number);
   const isFromMe = status >= STATUS_CODE.scheduled;
   const body = bodyOf(row, snapshot);
-  const hasAttachments = row[at.attachments] !== 0 || countPlaceholders(body) > 0;
-  const files = hasAttachments ? snapshot.listedAttachments(rowId) : NO_ATTACHMENTS;
+  const places = countPlaceholders(body);
+  const files = row[at.attachments] !== 0 || places > 0 ? storedAttachments(snapshot, rowId, places) : NO_ATTACHMENTS;
   const message = {
     id: String(rowId),
     guid: toText(row[at.guid]),
@@ -77,7 +78,9 @@ export function bodyOf(row: Row, snapshot: Snapshot): string {
   if (typeof stored === 'string') return stored;
   if (stored === null || stored === undefined) return '';
   const rowId = row[at.rowId] as number;
-  const text = Number(stored) === EDITED_BODY ? editedBody(snapshot, rowId) : decodedBody(snapshot, rowId, stored);
+  // `Number` of a blob would decode it as text.
+  const isEdited = typeof stored !== 'object' && Number(stored) === EDITED_BODY;
+  const text = isEdited ? editedBody(snapshot, rowId) : decodedBody(snapshot, rowId, stored);
   if (text === undefined) {
     snapshot.database.parts.log.debug('a message body could not be decoded', { rowId });
   }

@@ -65,5 +65,6 @@ export { readOnce } from './read-once.ts';
 export { anyChat, listedChat } from './row-chat.ts';
 export { rowContentOf } from './row-content.ts';
 export { hasContent, isMessage, isPartOfPoll, isPollUpdate, isScheduled, VOTE_TYPE } from './row-kinds.ts';
-export { MAX_LARGE_BYTES, type Snapshot, type StoredAttachment } from './snapshot.ts';
+export { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
+export type { StoredAttachment } from './stored-attachments.ts';
 export { isCorrupt } from './temporary-tables.ts';

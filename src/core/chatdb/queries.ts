@@ -78,6 +78,8 @@ export interface Queries {
   readonly chat: string;
   /** Row ids of the chats that an id may refer to. Parameters: `chatGuidVariants` of the id. */
   readonly chatRowIds: string;
+  /** Row ids of the chats with exactly this guid. */
+  readonly chatsNamed: string;
   readonly participants: string;
   readonly handle: string;
 }
@@ -122,6 +124,7 @@ export const queriesOf = perSchema((schema): Queries => {
     guid: 'SELECT guid FROM message WHERE ROWID = ?',
     rowIdOfGuid: `SELECT ROWID FROM ${schema.messagesByIndex} WHERE guid = ${TEXT_PARAM}`,
     chat: `SELECT ${CHAT_COLUMNS.select(chatParts(schema))} FROM chat c WHERE c.ROWID = ?`,
+    chatsNamed: `SELECT ROWID FROM chat WHERE guid = ${TEXT_PARAM}`,
     chatRowIds: `SELECT ROWID FROM chat WHERE guid IN (${parameters(chatGuidVariants(''))})`,
     participants: schema.hasTable('chat_handle_join')
       ? `SELECT h.id FROM chat_handle_join j JOIN handle h ON h.ROWID = j.handle_id

@@ -16,7 +16,7 @@ import type { ReaderThread } from '../runtime/reader-thread.ts';
 import { attachmentsOf } from './attachment-details.ts';
 import { fromUnixNs, MAX_INTEGER } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { conversationOf, type ListedPage, listedPage, shownPage } from './conversation-list.ts';
+import { candidates, chatOf, conversationOf, type ListedPage, listedPage, shownPage } from './conversation-list.ts';
 import { conversationMarks, messageMarks } from './marks.ts';
 import { messageOf, messagesOf, toMessage } from './message.ts';
 import { detailsOf, withDetails } from './message-details.ts';
@@ -34,7 +34,7 @@ import { namedChatsIn } from './named-chats.ts';
 import { type OneToOneChat, oneToOneChatsIn } from './one-to-one-chats.ts';
 import { reactionDetailsOf } from './reaction-details.ts';
 import type { Damage } from './read-around.ts';
-import { chatsOf, RecentConversations, type StoredOrder } from './recent-conversations.ts';
+import { RecentConversations, type StoredOrder } from './recent-conversations.ts';
 import { rowIdOf } from './row-id.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type Lists, threadLists } from './thread-lists.ts';
@@ -290,7 +290,7 @@ function chatIdsOf(snapshot: Snapshot, guids: readonly string[]): readonly numbe
  */
 function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
   const { conversationId, order, sinceNs, beforeNs, cursor } = query;
-  const chatId = conversationId === undefined ? undefined : chatsOf(snapshot, conversationId)[0]?.rowId;
+  const chatId = conversationId === undefined ? undefined : chatOf(snapshot, conversationId)?.rowId;
   const since = sinceNs === undefined ? undefined : { date: fromUnixNs(sinceNs), rowId: MAX_INTEGER };
   const before = beforeNs === undefined ? undefined : { date: fromUnixNs(beforeNs) - 1n, rowId: MAX_INTEGER };
   const bounds = { ...EVERYTHING, ...(since && { after: since }), ...(before && { before }) };
@@ -316,7 +316,7 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
     return rows <= MAX_ROWS_AT_ONCE;
   }
   const chats =
-    conversationId === undefined ? [undefined] : snapshot.chatsWithId(conversationId).flatMap(({ rowIds }) => rowIds);
+    conversationId === undefined ? [undefined] : candidates(snapshot, conversationId).flatMap(({ rowIds }) => rowIds);
   return chats.every((chatId) => listCost(snapshot, chatId, offset) <= MAX_ROWS_AT_ONCE);
 }
 
@@ -327,6 +327,6 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
 function costOfChats(snapshot: Snapshot, id: string): number {
   return Math.max(
     0,
-    ...snapshot.chatsWithId(id).flatMap(({ rowIds }) => rowIds.map((rowId) => listCost(snapshot, rowId, 0))),
+    ...candidates(snapshot, id).flatMap(({ rowIds }) => rowIds.map((rowId) => listCost(snapshot, rowId, 0))),
   );
 }

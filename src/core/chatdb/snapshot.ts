@@ -1,12 +1,10 @@
 import { chatGuidVariants, normalAddress, normalId } from '../model/address.ts';
 import { isHiddenFilter } from '../model/details.ts';
-import type { Row, SqlValue } from '../runtime/sqlite.ts';
-import { pathOfStored } from './attachment-place.ts';
-import { bodyAttachmentQueriesOf } from './attachment-sql.ts';
-import { namedAttachments, placeholdersInBody } from './body-attachments.ts';
+import type { SqlValue } from '../runtime/sqlite.ts';
+import { messagesFolder } from './attachment-place.ts';
 import { type Chat, counterpartIn, joinedChat } from './chat.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
-import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
+import { CHAT_COLUMNS, toText } from './columns.ts';
 import type { StoredBlob } from './content/row-budget.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import { type JoinedChats, joinedChatsIn } from './joined-chats.ts';
@@ -15,16 +13,6 @@ import { filterOfChat } from './message-filter.ts';
 import { type OwnAddresses, ownAddressesIn } from './own-addresses.ts';
 import { type Queries, queriesOf } from './queries.ts';
 import { Spellings } from './spellings.ts';
-
-/** An attachment that a message lists. */
-export interface StoredAttachment {
-  /** The attachment's number in `GET /messages/{id}/attachments/{n}`. */
-  readonly n: number;
-  /** Null if chat.db names no file. */
-  readonly path: string | null;
-  /** The stored row of the attachment, with `ATTACHMENT_COLUMNS`. */
-  readonly row: Row;
-}
 
 /** Facts about the dates of the rows of a chat, or of all chats. */
 export interface ListDates {
@@ -62,8 +50,10 @@ export class Snapshot {
   readonly spellings: Spellings;
   readonly #handles = new Map<number, string | undefined>();
   #ownAddresses: OwnAddresses | undefined;
+  #folder: string | undefined;
   readonly #chats = new Map<number, Chat | undefined>();
   readonly #ids = new Map<string, readonly number[]>();
+  readonly #named = new Map<string, readonly number[]>();
   readonly #dates = new Map<number | undefined, ListDates>();
   #joined: ReadonlyMap<number, JoinedChats> | undefined;
 
@@ -170,7 +160,9 @@ export class Snapshot {
 
   /** Returns the chats with exactly this guid, also as one of several. A damaged database may have two. */
   chatsNamed(guid: string): readonly Chat[] {
-    return this.chatsWithId(guid).filter((chat) => chat.guid === guid || chat.otherIds.includes(guid));
+    if (this.#named.size >= MAX_KNOWN_IDS) this.#named.clear();
+    const rowIds = remember(this.#named, guid, () => this.#rowIdsOf(this.queries.chatsNamed, guid));
+    return this.#chatsOf(rowIds);
   }
 
   /** Returns the row id of the conversation that a chat is a part of, without reading the chat. */
@@ -187,12 +179,18 @@ export class Snapshot {
   chatsWithId(id: string): readonly Chat[] {
     if (this.#ids.size >= MAX_KNOWN_IDS) this.#ids.clear();
     const rowIds = remember(this.#ids, id, () => {
-      const withGuid = (guid: string): readonly number[] =>
-        this.database.all(this.queries.chatRowIds, ...chatGuidVariants(guid)).map(([rowId]) => rowId as number);
+      const withGuid = (guid: string) => this.#rowIdsOf(this.queries.chatRowIds, ...chatGuidVariants(guid));
       const normal = normalId(id);
-      const found = [...withGuid(id), ...(normal === id ? [] : withGuid(normal)), ...this.spellings.chatsWithId(id)];
-      return [...new Set(found)];
+      return [...withGuid(id), ...(normal === id ? [] : withGuid(normal)), ...this.spellings.chatsWithId(id)];
     });
+    return this.#chatsOf(rowIds);
+  }
+
+  #rowIdsOf(sql: string, ...guids: readonly string[]): readonly number[] {
+    return this.database.all(sql, ...guids).map(([rowId]) => rowId as number);
+  }
+
+  #chatsOf(rowIds: readonly number[]): readonly Chat[] {
     return [...new Set(rowIds.map((rowId) => this.chat(rowId)))].filter((chat) => chat !== undefined);
   }
 
@@ -206,52 +204,10 @@ export class Snapshot {
     });
   }
 
-  /** Returns the absolute paths of a message's attachments, in stored order (decision B5). */
-  attachments(rowId: number): readonly string[] {
-    return this.listedAttachments(rowId).flatMap(({ path }) => path ?? []);
-  }
-
-  /**
-   * Returns the attachments that a message lists, in stored order, then those that only its body names. The files of link
-   * previews and of unsent parts are not listed, but `n` counts them, so that hiding a file changes no other file's
-   * number (decision U8).
-   */
-  listedAttachments(rowId: number): readonly StoredAttachment[] {
-    const { at } = ATTACHMENT_COLUMNS;
-    const rows = this.database.all(this.queries.attachments, rowId);
-    const left = rows.some((row) => row[at.isPartlyUnsent] === 1) ? this.#attachmentsInBody(rowId) : undefined;
-    return [...rows, ...this.#unjoinedAttachments(rowId, rows)]
-      .map((row, n) => ({ n, path: pathOfStored(toText(row[at.filename]), this.database.parts), row }))
-      .filter(
-        ({ path, row }) =>
-          !isLinkPreview(path ?? toText(row[at.transferName])) && left?.has(toText(row[at.guid])) !== false,
-      );
-  }
-
-  /**
-   * Returns the rows of the attachments that a message's body names and that have no join. A body that names an
-   * attachment without a row still gives its guid and name.
-   */
-  #unjoinedAttachments(rowId: number, joined: readonly Row[]): readonly Row[] {
-    const { at } = ATTACHMENT_COLUMNS;
-    const queries = bodyAttachmentQueriesOf(this.database.schema);
-    const body = queries && this.database.get(queries.body, rowId)?.[0];
-    if (!(body instanceof Uint8Array) || placeholdersInBody(body) <= joined.length) return [];
-    const known = new Set(joined.map((row) => row[at.guid]));
-    return [...(namedAttachments(body) ?? [])].slice(0, MAX_UNJOINED).flatMap(([guid, name]) => {
-      if (guid === '' || known.has(guid)) return [];
-      const found = this.database.get(queries?.attachment ?? '', guid);
-      if (found === undefined) {
-        return [Object.values(at).map((index) => (index === at.guid ? guid : index === at.transferName ? name : null))];
-      }
-      return found.at(-1) === 1 ? [] : [found];
-    });
-  }
-
-  /** Returns the guids of the attachments that a body refers to; undefined if the body is unreadable. */
-  #attachmentsInBody(rowId: number): ReadonlyMap<string, string> | undefined {
-    const body = this.database.get(this.queries.attributedBody, rowId)?.[0];
-    return body instanceof Uint8Array ? namedAttachments(body) : undefined;
+  /** The folder of chat.db, which holds the files of messages. */
+  get folder(): string {
+    this.#folder ??= messagesFolder(this.database.parts.path);
+    return this.#folder;
   }
 
   rowIdOf(guid: string): number | undefined {
@@ -333,15 +289,4 @@ function remember<Key, Value>(known: Map<Key, Value>, key: Key, learn: () => Val
   const learned = learn();
   known.set(key, learned);
   return learned;
-}
-
-/** Maximum number of attachments without a join that are looked up for one message. */
-const MAX_UNJOINED = 100;
-
-/**
- * Reports whether a file is part of a link preview, which Messages adds by itself. Not all such files have
- * `hide_attachment`, so the name decides too. Source: imessage-exporter, counted over 37,573 attachments.
- */
-function isLinkPreview(path: string): boolean {
-  return path.toLowerCase().endsWith('.pluginpayloadattachment');
 }

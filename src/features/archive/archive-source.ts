@@ -148,7 +148,7 @@ export class ArchiveSource {
   /** Returns the conversation with exactly this guid. Ignores guids that differ only in the service prefix. */
   chat(guid: string): SourceChat | undefined {
     return this.#connection.read((snapshot) => {
-      const chat = snapshot.chatsWithId(guid).find((one) => one.guid === guid);
+      const chat = snapshot.chatsNamed(guid).find((one) => one.guid === guid);
       if (chat === undefined) return undefined;
       const { displayName, isGroup } = chat;
       return { guid, displayName, isGroup, participants: chat.participants() };

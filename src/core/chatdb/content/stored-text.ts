@@ -6,7 +6,7 @@ type ByteOrder = 'utf-16le' | 'utf-16be';
  * stores the upper half of a letter.
  */
 export function decodeText(bytes: Buffer, start: number, end: number): string {
-  const marked = markOf(bytes.subarray(start, Math.min(end, start + 2)));
+  const marked = end - start < 2 ? undefined : markOf(bytes[start], bytes[start + 1]);
   if (marked !== undefined) return utf16(bytes.subarray(start + 2, end), marked);
   const text = bytes.toString('utf8', start, end);
   if ((end - start) % 2 === 1 || !CONTROL.test(text)) return text;
@@ -18,9 +18,9 @@ export function decodeText(bytes: Buffer, start: number, end: number): string {
 const CONTROL = /[^\t-\uFFFF]/;
 const LAST_CONTROL = 0x08;
 
-function markOf(mark: Buffer): ByteOrder | undefined {
-  if (mark[0] === 0xff && mark[1] === 0xfe) return 'utf-16le';
-  return mark[0] === 0xfe && mark[1] === 0xff ? 'utf-16be' : undefined;
+function markOf(first: number | undefined, second: number | undefined): ByteOrder | undefined {
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
 }
 
 /** Returns the byte order in which more than half of the upper halves are control characters; undefined for neither. */

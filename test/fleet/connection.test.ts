@@ -18,6 +18,7 @@ describeWithNats('the log of a connection to the broker', () => {
     const log = collectingLog();
     const host = { clock: systemClock, log, name: 'm7.one' };
     const connection = new FleetConnection(() => parseMembership(line), host);
+    connection.start();
     await waitFor(() => connection.isConnected);
     for (const subject of ['ev.m8.a', 'ev.m8.b', '$JS.API.STREAM.DELETE.EV']) connection.nc.publish(subject, 'text');
     connection.nc.subscribe('an.m8.secret', { callback: () => {} });

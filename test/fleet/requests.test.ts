@@ -46,6 +46,7 @@ describeWithNats('a request through the broker', () => {
     const membership = parseMembership(fleet.folder.addMac('m7'));
     const log = collectingLog();
     const connection = new FleetConnection(() => membership, { clock: systemClock, log, name: `m7.${machine}` });
+    connection.start();
     await waitFor(() => connection.isConnected);
     const report = { name: 'x', version: '1', sinceMs: 0, atMs: 0, row: 0, behind: 0, late: 0, problem: null };
     const answers = new Answers({

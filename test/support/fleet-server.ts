@@ -143,6 +143,7 @@ export class TestFleet {
     const host = { clock: systemClock, log: collectingLog(), name: hubName(id), maxReconnectMs: 200 };
     const connection = new FleetConnection(() => this.folder.hub, host);
     this.#open.push(() => connection.close());
+    connection.start();
     await waitFor(() => connection.isConnected);
     return connection;
   }

@@ -50,6 +50,7 @@ export class StandInMachine {
     });
     connection.onConnect(() => answers.start());
     connection.onDisconnect(() => answers.stop());
+    connection.start();
     await waitFor(() => connection.isConnected);
     return new StandInMachine(connection, answers, server);
   }

@@ -53,6 +53,8 @@ export async function openAgent(core: Core, values: FleetValues): Promise<Runnin
       connection.onConnect(() => answers.start());
       connection.onDisconnect(() => answers.stop());
       publisher.start();
+      // Only now, because a starting service keeps the memory that its garbage took.
+      connection.start();
     },
     async close() {
       answers.stop();

@@ -63,6 +63,7 @@ function openParts(config: Config, { clock, log, version }: Host, closers: Clean
     ...{ clock, log, name: hubName(randomUUID()) },
     maxReconnectMs: MAX_RECONNECT_MS,
   });
+  connection.start();
   closers.add('connection', () => connection.close());
   const shared = { connection, envelope, clock, log };
   const tail = new StreamTail(shared);

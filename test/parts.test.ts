@@ -11,9 +11,9 @@ const MOST_PARTS = 8;
 /** What has more parts. The list only shrinks. */
 const LARGE: readonly string[] = [
   // They join rooms: each part is used in one line, to make something smaller.
-  ...['AccessCore', 'HttpServerParts', 'MacServerParts', 'OpenSenderParts', 'ResourceParts', 'ServerParts'],
+  ...['AccessCore', 'HttpServerParts', 'MacServerParts', 'ResourceParts', 'ServerParts'],
   // They are split when they are next changed.
-  ...['ClientParts', 'DeliveryWorkerParts', 'DispatcherParts', 'SinglePostsParts', 'SenderParts', 'DetectionParts'],
+  ...['ClientParts', 'DeliveryWorkerParts', 'DispatcherParts', 'SinglePostsParts', 'DetectionParts'],
   ...['SchedulerParts', 'SearchParts', 'UpdatesParts'],
   ...['EventPublisherParts', 'HubRouteParts', 'HubStatusParts', 'HubWebhooksParts', 'WebhookWorkerParts'],
 ];

@@ -1,9 +1,6 @@
-import type { Connection } from './chatdb/connection.ts';
 import { earlierRows } from './chatdb/earlier-rows.ts';
-import type { ChatLog } from './chatdb/message-log.ts';
-import type { Config } from './config/config.ts';
+import type { CoreBase, CoreMac } from './core.ts';
 import { hiddenTexts } from './feature.ts';
-import type { Host } from './host.ts';
 import { ChangeStream } from './log/change-stream.ts';
 import { Channel } from './log/channel.ts';
 import { Feed } from './log/feed.ts';
@@ -20,25 +17,13 @@ import { changeStore } from './state/changes-store.ts';
 import { cursorStore } from './state/cursor-store.ts';
 import { rowAgeStore } from './state/row-ages-store.ts';
 
-interface EventLogParts {
-  readonly config: Config;
-  readonly host: Host;
-  readonly closers: Cleanup;
-  readonly state: Sqlite;
-  readonly connection: Connection;
-  readonly chatLog: ChatLog;
-  /** A clock that stands still while the Mac sleeps, so that incomplete rows keep their full waiting time. */
-  readonly awake: AwakeClock;
-  /**
-   * Reports whether a row that looks like an incoming message may be a sent message that Messages has not marked as
-   * outgoing yet.
-   */
-  readonly isAwaited: (message: Message) => boolean;
-}
-
-/** Connects chat.db with the event log: publishes new rows and the changes that are detected, as one feed. */
-export function openEventLog(parts: EventLogParts) {
-  const { config, host, closers, state, connection, chatLog, awake, isAwaited } = parts;
+/**
+ * Connects chat.db with the event log: publishes new rows and the changes that are detected, as one feed. `isAwaited`
+ * reports whether a row that looks like an incoming message may be a sent message that Messages has not marked as
+ * outgoing yet.
+ */
+export function openEventLog(core: CoreBase & CoreMac, isAwaited: (message: Message) => boolean) {
+  const { config, host, closers, state, connection, chatLog, awake } = core;
   const { clock, log } = host;
   const channel = new Channel();
   const changeLog = changeStore(state);
@@ -59,6 +44,7 @@ export function openEventLog(parts: EventLogParts) {
     changes: { stream: changeStream, printsUpTo: (at) => detecting.printsUpTo(at) },
     isAwaited: ({ event }) => event.type === 'message.received' && isAwaited(event.data),
     ages,
+    // It stands still while the Mac sleeps, so that incomplete rows keep their full waiting time.
     clock: awake,
     log,
   });

@@ -10,6 +10,7 @@ import { RESOURCES } from './http/resources.ts';
 import type { MacCaller } from './model/caller.ts';
 import { macCapabilities } from './model/capabilities.ts';
 import { ownerStatus } from './model/command-words.ts';
+import type { Message } from './model/message.ts';
 import { namedReader } from './model/named-reader.ts';
 import { rowOffset } from './model/offset.ts';
 import { OWNER } from './model/owner.ts';
@@ -42,21 +43,12 @@ export async function openCore(config: Config, host: Host, closers: Cleanup): Pr
 
 /** Opens the event log, and what reads and serialises its events. */
 function openEvents(core: CoreBase & CoreMac): CoreEvents {
-  const { config, host, closers, state, awake, connection, chatLog, detector, onHealth } = core;
-  const { sentRows, reader, naming, counters } = core;
-  const { origins } = sentRows;
+  const { host, detector, onHealth, reader, naming, counters } = core;
+  const { origins } = core.sentRows;
   const people = addedPeople(host.features);
-  const { noteHealth, ages, ...eventLog } = openEventLog({
-    config,
-    host,
-    closers,
-    state,
-    connection,
-    chatLog,
-    awake,
-    // The log must not publish a row that a send is about to mark as outgoing.
-    isAwaited: (message) => origins.isAwaited(message, (one) => reader.attachmentNames(one)),
-  });
+  // The log must not publish a row that a send is about to mark as outgoing.
+  const isAwaited = (message: Message): boolean => origins.isAwaited(message, (one) => reader.attachmentNames(one));
+  const { noteHealth, ages, ...eventLog } = openEventLog(core, isAwaited);
   const { publisher, feed } = eventLog;
   onHealth(noteHealth);
   detector.onCommit(() => publisher.publishPending());
@@ -85,8 +77,8 @@ function openEvents(core: CoreBase & CoreMac): CoreEvents {
 
 /** Opens what sends, and what keeps files until they are sent. */
 function openSends(core: CoreBase & CoreMac & CoreEvents): CoreSends {
-  const { config, host, closers, guests, deferrals, messages } = core;
-  const sender = openSender({ ...core, details: (message) => messages.details(message) });
+  const { config, host, closers, guests, deferrals } = core;
+  const sender = openSender(core);
   closers.add('sender', { start: () => sender.start(), end: () => sender.close() });
   const uploads = new UploadStore({
     folder: join(config.dir, UPLOADS),

@@ -60,10 +60,11 @@ export async function openBase(config: Config, host: Host, closers: Cleanup): Pr
 }
 
 /** Opens everything that reads this Mac, and what it allows. Nothing here sends or publishes. */
-export function openMac({ config, host, closers, awake, state, decoders }: CoreBase): CoreMac {
+export function openMac(core: CoreBase): CoreMac {
+  const { config, host, closers, awake, state } = core;
   const { clock, log } = host;
   const { chatDbPath, pollIntervalMs, osascriptPath } = config.backend;
-  const { connection, thread } = openChatDb({ config, host, closers, decoders });
+  const { connection, thread } = openChatDb(core);
   const permissions = new MacPermissions({
     platform: host.platform,
     osascriptPath,

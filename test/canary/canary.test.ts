@@ -69,6 +69,7 @@ class World {
           if (exitCode === 0) return { kind: 'done' };
           return { kind: 'failed', number: Number(/\((-?\d+)\)/.exec(stderr)?.[1] ?? 0), message: stderr };
         },
+        isAsking: async () => false,
         open: async () => {},
         liveChatIds: async () => [],
       },

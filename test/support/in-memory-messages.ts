@@ -102,7 +102,12 @@ export class InMemoryMessages implements MessagesApp {
   readonly runs: SendPart[] = [];
   opened = 0;
   liveIds: readonly string[] = [];
+  isAskingNow = false;
   behave: (part: SendPart, signal: AbortSignal) => RunOutcome | Promise<RunOutcome> = () => ({ kind: 'done' });
+
+  async isAsking(): Promise<boolean> {
+    return this.isAskingNow;
+  }
 
   async run(part: SendPart, signal: AbortSignal): Promise<RunOutcome> {
     this.runs.push(part);

@@ -103,6 +103,7 @@ function world() {
         await new Promise<void>((resolve) => void clock.after(endsAfterMs, resolve));
         return isUnknown ? { kind: 'killed' } : { kind: 'done' };
       },
+      isAsking: async () => false,
       open: async () => {},
       liveChatIds: async () => [],
     },

@@ -198,12 +198,12 @@ describe('a run that fails', () => {
 
 describe('while macOS is asking whether Messages may be controlled', () => {
   test('nothing is sent, the answer says so, and the same key may be used again', async () => {
-    let isAsking = true;
-    const { messages, store, send } = setUp({ confirmMs: 0, isAsking: async () => isAsking });
+    const { messages, store, send } = setUp({ confirmMs: 0 });
+    messages.isAskingNow = true;
     const request = { idempotencyKey: { kind: 'client', key: 'k' } } as const;
     await expect(send(request)).rejects.toMatchObject({ status: 503, code: 'messages_unavailable' });
     expect([messages.runs.length, store.kept.size]).toEqual([0, 0]);
-    isAsking = false;
+    messages.isAskingNow = false;
     await send(request);
     expect(messages.runs).toHaveLength(1);
   });

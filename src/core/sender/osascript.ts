@@ -29,21 +29,27 @@ export interface OsascriptParts {
   /** Absolute path of osascript. `open` is expected in the same folder. */
   readonly path: string;
   readonly clock: Clock;
-  /** Called with the time that a send took, if Messages accepted it. */
-  readonly onAnswer?: (tookMs: number) => void;
+  /** The permission to control Messages. */
+  readonly permission?: {
+    /** Called with the time that a send took, if Messages accepted it. */
+    noteAnswer(tookMs: number): void;
+    isAsking(): Promise<boolean>;
+  };
 }
 
 /** Drives Messages by constant scripts, each in a separate process (decisions D1 to D3). */
-export function osascript({ path, clock, onAnswer }: OsascriptParts): MessagesApp {
+export function osascript({ path, clock, permission }: OsascriptParts): MessagesApp {
   const run = commandRunner(ENVIRONMENT, clock);
   const runScript = (script: string, signal: AbortSignal, env: Record<string, string> = {}): Promise<CommandResult> =>
     run(path, [script], { timeoutMs: RUN_LIMIT_MS, hasOwnGroup: true, signal, env });
 
   return {
+    isAsking: async () => permission?.isAsking() ?? false,
+
     async run(part, signal) {
       const startedMs = clock.monotonic();
       const outcome = outcomeOf(await runScript(SEND_SCRIPT, signal, environment(part)));
-      if (outcome.kind === 'done') onAnswer?.(clock.monotonic() - startedMs);
+      if (outcome.kind === 'done') permission?.noteAnswer(clock.monotonic() - startedMs);
       return outcome;
     },
 

@@ -9,7 +9,6 @@ import type {
   IdempotencyStore,
   MessageSender,
   MessagesApp,
-  SendLookup,
   SendRequest,
   SendResult,
 } from '../model/ports/sending-ports.ts';
@@ -36,14 +35,11 @@ const PROVISIONAL_MS = 600_000;
 
 export interface SenderParts {
   readonly messages: MessagesApp;
-  readonly lookup: SendLookup;
   readonly rows: SentRows;
   readonly idempotency: IdempotencyStore;
   readonly clock: Clock;
   readonly log: Log;
   readonly attachments: AttachmentRules;
-  /** Reports whether macOS is showing the dialog that asks the user to allow control of Messages. */
-  readonly isAsking?: () => Promise<boolean>;
   /** Folder for copies of attachments; absent if Messages may read every path (decision D8). */
   readonly stagingFolder?: string;
   /** Resolves when this row's event is published, or after a short time (decision S4). */
@@ -131,7 +127,7 @@ export class Sender implements MessageSender {
     const checked = this.check(request);
     const sent = this.#queue.add(async () => {
       const ready = await checked;
-      if ((await this.#parts.isAsking?.()) === true) throw problem('automation_pending');
+      if (await this.#parts.messages.isAsking()) throw problem('automation_pending');
       return work(ready);
     });
     // If the check fails, `sent` rejects later with the same error. The client receives the first error, and the second
@@ -153,7 +149,7 @@ export class Sender implements MessageSender {
     // Messages would mistake the identifier of an unknown group for a person's address, and create a conversation that
     // reaches nobody (decisions U8, AB8).
     if (isGroupAsPerson(recipient)) {
-      if (this.#parts.lookup.chats(recipient).length === 0) throw problem('unknown_conversation');
+      if (this.#parts.rows.strictLookup.chats(recipient).length === 0) throw problem('unknown_conversation');
     } else assertAnswerable(recipient);
     // Refuses an impossible service now, not when the send has its turn.
     if (hasChoice(request)) chosenPlan(request, this.#lookup.chats(recipient), this.#lookup);

@@ -27,7 +27,13 @@ export function openSentRows({ lookup: strict, sentParts: store, clock, log, con
     confirmMs,
     ...(onChange === undefined ? {} : { onChange }),
   });
-  return { lookup, confirmations, sentParts: store, origins: new Origins({ store, confirmations, lookup, log }) };
+  return {
+    lookup,
+    strictLookup: strict,
+    confirmations,
+    sentParts: store,
+    origins: new Origins({ store, confirmations, lookup, log }),
+  };
 }
 
 export type SentRows = ReturnType<typeof openSentRows>;

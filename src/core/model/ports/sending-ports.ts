@@ -40,6 +40,8 @@ export type RunOutcome =
 
 /** Messages, controlled through osascript. */
 export interface MessagesApp {
+  /** Reports whether macOS is showing the dialog that asks the user to allow control of Messages. */
+  isAsking(): Promise<boolean>;
   run(part: SendPart, signal: AbortSignal): Promise<RunOutcome>;
   /** Starts Messages and waits until it is running, at most 10 s (decision D2). */
   open(signal: AbortSignal): Promise<void>;

@@ -14,7 +14,7 @@ const LARGE: readonly string[] = [
   ...['AccessCore', 'HttpServerParts', 'MacServerParts', 'ResourceParts', 'ServerParts'],
   // They are split when they are next changed.
   ...['ClientParts', 'DeliveryWorkerParts', 'DispatcherParts', 'SinglePostsParts', 'DetectionParts'],
-  ...['SchedulerParts', 'SearchParts', 'UpdatesParts'],
+  ...['SearchParts', 'UpdatesParts'],
   ...['EventPublisherParts', 'HubRouteParts', 'HubStatusParts', 'HubWebhooksParts', 'WebhookWorkerParts'],
 ];
 

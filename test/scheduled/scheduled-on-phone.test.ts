@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 test('what the phone sends later stands beside it, and is only shown', async () => {
-  const own = service.scheduler.entries;
+  const own = service.scheduled;
   const chat = service.chats.chat('any;-;+15550177', ['+15550177']);
   const dateNs = BigInt(service.clock.now() + 30 * MINUTE - Date.UTC(2001, 0, 1)) * 1_000_000n;
   const columns = { chat, is_from_me: 1, schedule_type: 2, schedule_state: 2, is_sent: 0, date: dateNs };

@@ -64,7 +64,7 @@ async function schedule(inMs: number, more: Partial<SendRequest> = {}, by?: Call
   return (answer.deferred.body as { readonly scheduled: ScheduledSend }).scheduled;
 }
 
-const own = () => service.scheduler.entries;
+const own = () => service.scheduled;
 const now = ({ id }: { readonly id: string }): ScheduledSend => own().get(id);
 async function pass(ms: number): Promise<void> {
   await service.clock.advance(ms);

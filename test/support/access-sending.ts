@@ -32,7 +32,9 @@ import type { Approvals, NewKey } from '../../src/features/access/ports.ts';
 import { FEATURES } from '../../src/features/list.ts';
 import { scheduledOnPhone } from '../../src/features/scheduled/on-phone.ts';
 import { SCHEDULED } from '../../src/features/scheduled/port.ts';
-import { SendScheduler } from '../../src/features/scheduled/scheduler.ts';
+import type { ScheduledSends } from '../../src/features/scheduled/ports.ts';
+import { type RunParts, ScheduledRun } from '../../src/features/scheduled/run.ts';
+import { allScheduled, SendScheduler } from '../../src/features/scheduled/scheduler.ts';
 import { scheduledStore } from '../../src/features/scheduled/store.ts';
 import { selfChat } from '../../src/features/self-chat/feature.ts';
 import { chatDbOwner } from '../../src/features/self-chat/owner-in-chatdb.ts';
@@ -62,6 +64,7 @@ export class AccessSending {
   readonly sender: Sender;
   readonly uploads: UploadStore;
   readonly scheduler: SendScheduler;
+  readonly scheduled: ScheduledSends;
   readonly access: LimitedAccess;
   readonly selfChat: SelfChat;
   readonly owner: Pick<Caller, 'sender'>;
@@ -120,21 +123,18 @@ export class AccessSending {
       keptBytes: () => this.access.keptBytes(),
     });
     const files = new KeptCopies({ rules, log: this.log });
-    this.scheduler = new SendScheduler({
-      store: scheduledStore(this.state),
-      idempotency,
-      sentParts: sentPartStore(this.state),
-      files,
-      sender: this.sender,
-      clock: this.clock,
-      log: this.log,
-      otherBytes: () => this.uploads.bytes + this.access.keptBytes(),
-      admit: (entry) => this.access.admitDue(entry),
-      onPhone: () => scheduledOnPhone(this.#connection),
-      onEnd: (entry, outcome) => this.access.noteDeferred(entry, outcome),
-    });
+    const store = scheduledStore(this.state);
+    const guests: RunParts['guests'] = {
+      admitDue: (entry) => this.access.admitDue(entry),
+      noteDeferred: (entry, outcome) => this.access.noteDeferred(entry, outcome),
+    };
+    const scheduling = { store, files, sender: this.sender, guests, clock: this.clock, log: this.log };
+    const run = new ScheduledRun({ ...scheduling, sentParts: sentPartStore(this.state) });
+    const otherBytes = (): number => this.uploads.bytes + this.access.keptBytes();
+    this.scheduler = new SendScheduler({ ...scheduling, idempotency, otherBytes }, run);
     const ports = new Ports();
-    ports.provide(SCHEDULED, this.scheduler.entries);
+    this.scheduled = allScheduled(this.scheduler, store, () => scheduledOnPhone(this.#connection));
+    ports.provide(SCHEDULED, this.scheduled);
     const channel = new Channel();
     const messages = new ChatLog(this.#connection);
     const parts = { messages, channel, clock: this.clock, log: this.log };

@@ -3,28 +3,24 @@ import type { Running } from '../../core/feature.ts';
 import { sentPartStore } from '../../core/state/sent-parts-store.ts';
 import { scheduledOnPhone } from './on-phone.ts';
 import { SCHEDULED } from './port.ts';
-import { SendScheduler } from './scheduler.ts';
+import { ScheduledRun } from './run.ts';
+import { allScheduled, SendScheduler } from './scheduler.ts';
 import { scheduledStore } from './store.ts';
 
 /** Creates the scheduler. It takes over the sends that have a time. */
 export function openScheduled(core: Core): Running {
   const { host, state, connection, guests, uploads, idempotency, sender, keptFiles: files } = core;
   const { clock, log } = host;
-  const scheduler = new SendScheduler({
-    idempotency,
-    sender,
-    files,
-    log,
-    // The wall clock, not the one that stops during sleep: scheduled sends are due at a time of day.
-    clock,
-    store: scheduledStore(state),
-    sentParts: sentPartStore(state),
-    otherBytes: () => uploads.bytes + guests.keptBytes(),
-    admit: (entry) => guests.admitDue(entry),
-    onEnd: (entry, outcome) => guests.noteDeferred(entry, outcome),
-    onPhone: () => scheduledOnPhone(connection),
-  });
+  const store = scheduledStore(state);
+  // The wall clock, not the one that stops during sleep: scheduled sends are due at a time of day.
+  const parts = { store, sender, files, guests, clock, log };
+  const run = new ScheduledRun({ ...parts, sentParts: sentPartStore(state) });
+  const otherBytes = (): number => uploads.bytes + guests.keptBytes();
+  const scheduler = new SendScheduler({ ...parts, idempotency, otherBytes }, run);
   core.deferrals.takenBy(scheduler);
-  core.ports.provide(SCHEDULED, scheduler.entries);
+  core.ports.provide(
+    SCHEDULED,
+    allScheduled(scheduler, store, () => scheduledOnPhone(connection)),
+  );
   return { start: () => scheduler.start(), close: () => scheduler.close() };
 }

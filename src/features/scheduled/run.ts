@@ -1,13 +1,14 @@
 import { isAppError } from '../../core/model/errors.ts';
 import { mayHaveBeenSent, wasSentInPart } from '../../core/model/failed-send.ts';
+import type { GuestBook } from '../../core/model/guests.ts';
 import type { IdempotencyKey } from '../../core/model/idempotency-key.ts';
 import { OWNER } from '../../core/model/owner.ts';
-import type { Cancel } from '../../core/model/ports/host-ports.ts';
-import type { SendResult } from '../../core/model/ports/sending-ports.ts';
+import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
+import type { KeptFiles, MessageSender, SendResult } from '../../core/model/ports/sending-ports.ts';
+import type { SentPartStore } from '../../core/model/ports/sent-parts-ports.ts';
 import { sendOptions } from '../../core/model/send-service.ts';
-import type { StoredScheduled } from './ports.ts';
+import type { ScheduledStore, StoredScheduled } from './ports.ts';
 import type { ScheduledState } from './scheduled.ts';
-import type { SchedulerParts } from './scheduler.ts';
 
 /** Problem codes that mean: nothing was handed to Messages, and a later attempt may succeed. */
 const PASSING: ReadonlySet<string> = new Set([
@@ -30,15 +31,26 @@ const FOLLOW_EVERY_MS = 2000;
 /** Thrown just before a send would begin, if it was cancelled or its `send_until` has passed while it waited. */
 const NOT_BEGUN = new Error('it was cancelled, or its time passed, before its turn');
 
+export interface RunParts {
+  readonly store: ScheduledStore;
+  readonly sender: Pick<MessageSender, 'send'>;
+  readonly sentParts: Pick<SentPartStore, 'rowOf'>;
+  readonly files: KeptFiles;
+  /** Says whether the key of a due send still permits it (decision X1), and learns how it ended. */
+  readonly guests: Pick<GuestBook, 'admitDue' | 'noteDeferred'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 /** Sends the messages whose time has come, and looks for their rows. */
 export class ScheduledRun {
-  readonly #parts: SchedulerParts;
+  readonly #parts: RunParts;
   /** The sends that could not begin. Key: the send's id. Value: the time of the next attempt and the problem's code. */
   readonly #later = new Map<string, { readonly atMs: number; readonly code: string }>();
   readonly #following = new Map<string, Cancel>();
   #isClosed = false;
 
-  constructor(parts: SchedulerParts) {
+  constructor(parts: RunParts) {
     this.#parts = parts;
   }
 
@@ -77,7 +89,7 @@ export class ScheduledRun {
   }
 
   async #send(entry: StoredScheduled): Promise<void> {
-    const { store, clock, sender, files, admit } = this.#parts;
+    const { store, clock, sender, files, guests } = this.#parts;
     const { id, key_id: keyId, to, text, attachments, requestId } = entry;
     const later = this.#later.get(id);
     if (this.#isMissed(entry)) {
@@ -87,7 +99,7 @@ export class ScheduledRun {
     if (later !== undefined && later.atMs > clock.now()) return;
     let hasBegun = false;
     try {
-      const check = admit(entry);
+      const check = guests.admitDue(entry);
       const result = await sender.send({
         recipient: to,
         body: text ?? '',
@@ -160,7 +172,7 @@ export class ScheduledRun {
     code?: string,
     messageId?: string,
   ): void {
-    const { store, clock, files, log, onEnd } = this.#parts;
+    const { store, clock, files, log, guests } = this.#parts;
     this.#later.delete(entry.id);
     this.#following.delete(entry.id);
     try {
@@ -172,7 +184,7 @@ export class ScheduledRun {
     }
     void files.remove(entry.id);
     if (state !== 'sent') log.warn('a scheduled send was not confirmed as sent', { id: entry.id, state, code });
-    onEnd(entry, code ?? state);
+    guests.noteDeferred(entry, code ?? state);
   }
 }
 

@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { errorCode } from '../../core/model/errors.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { Deferral, DeferredBy, DeferredSend } from '../../core/model/ports/deferral-ports.ts';
-import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
-import type { DeferringStore, KeptFiles, MessageSender, SendRequest } from '../../core/model/ports/sending-ports.ts';
-import type { SentPartStore } from '../../core/model/ports/sent-parts-ports.ts';
+import type { Cancel } from '../../core/model/ports/host-ports.ts';
+import type { DeferringStore, SendRequest } from '../../core/model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
 import { requestHash } from '../../core/sender/idempotency.ts';
 import type { ScheduledOnPhone, ScheduledSends, ScheduledStore, StoredScheduled } from './ports.ts';
 import { scheduledProblem } from './problems.ts';
-import { ScheduledRun } from './run.ts';
+import type { RunParts, ScheduledRun } from './run.ts';
 import { isOver, SCHEDULED_STATES, type ScheduledSend, TOO_LATE } from './scheduled.ts';
 
 const YEAR_MS = 366 * 24 * 60 * 60 * 1000;
@@ -22,31 +21,17 @@ const MAX_KEPT_BYTES = 1_000_000_000;
  */
 const LOOK_EVERY_MS = 15_000;
 
-export interface SchedulerParts {
-  readonly store: ScheduledStore;
+export interface SchedulerParts extends Pick<RunParts, 'store' | 'files' | 'guests' | 'clock' | 'log'> {
   readonly idempotency: DeferringStore;
-  readonly sentParts: Pick<SentPartStore, 'rowOf'>;
-  readonly files: KeptFiles;
-  readonly sender: MessageSender & {
+  readonly sender: {
     /** Makes the checks that `send` makes before it queues the send, and throws the same errors. */
     check(request: SendRequest): Promise<unknown>;
   };
-  readonly clock: Clock;
-  readonly log: Log;
   /**
    * Returns the size in bytes of all held files and uploads except those of scheduled sends. These bytes count towards
    * `MAX_KEPT_BYTES` too.
    */
   readonly otherBytes: () => number;
-  /**
-   * Returns the check that runs just before Messages is asked to send a due message. The check throws if the key of the
-   * send no longer permits the send (decision X1).
-   */
-  readonly admit: (entry: StoredScheduled) => () => void;
-  /** Lists the messages of Send Later, which Messages itself will send. */
-  readonly onPhone: ScheduledOnPhone;
-  /** Called when a send has ended and its end is stored. */
-  readonly onEnd: (entry: StoredScheduled, outcome: string) => void;
 }
 
 /**
@@ -54,7 +39,6 @@ export interface SchedulerParts {
  * `scheduled` to `sending`. Only a send in the state `scheduled` can be cancelled.
  */
 export class SendScheduler implements Deferral {
-  readonly entries: ScheduledSends;
   readonly #parts: SchedulerParts;
   readonly #run: ScheduledRun;
   #cancelTimer: Cancel | undefined;
@@ -62,10 +46,9 @@ export class SendScheduler implements Deferral {
   #isStarted = false;
   #isClosed = false;
 
-  constructor(parts: SchedulerParts) {
+  constructor(parts: SchedulerParts, run: ScheduledRun) {
     this.#parts = parts;
-    this.#run = new ScheduledRun(parts);
-    this.entries = allScheduled(parts.store, parts.onPhone, (entry) => this.cancel(entry));
+    this.#run = run;
   }
 
   /** Continues the scheduled sends of an earlier process. Call this once sends are possible. */
@@ -147,13 +130,13 @@ export class SendScheduler implements Deferral {
 
   /** Cancels a send. Throws `too_late` if its state is no longer `scheduled`. */
   cancel(entry: StoredScheduled): void {
-    const { store, clock, files, onEnd } = this.#parts;
+    const { store, clock, files, guests } = this.#parts;
     if (!store.end(entry.id, 'scheduled', 'cancelled', { atMs: clock.now() })) {
       const { state } = store.get(entry.id) ?? entry;
       throw scheduledProblem('too_late', { why: TOO_LATE[state === 'scheduled' ? 'sending' : state] });
     }
     void files.remove(entry.id);
-    onEnd(entry, 'cancelled');
+    guests.noteDeferred(entry, 'cancelled');
   }
 
   cancelAll(keyId: string): number {
@@ -239,13 +222,13 @@ function timesOf({ sendAtMs = 0, sendUntilMs = 0 }: SendRequest, nowMs: number, 
 }
 
 /**
- * Returns the owner's view of the scheduled sends of all keys and of the phone. `cancel` cancels an entry, or throws
- * `too_late`.
+ * Returns the owner's view of the scheduled sends of all keys and of the phone. `onPhone` lists the messages of Send
+ * Later, which Messages itself will send.
  */
-function allScheduled(
+export function allScheduled(
+  scheduler: SendScheduler,
   store: ScheduledStore,
   onPhone: ScheduledOnPhone,
-  cancel: (entry: StoredScheduled) => void,
 ): ScheduledSends {
   const ofPhone = (id: string): ScheduledSend | undefined =>
     id.startsWith('phone-') ? onPhone().find((one) => one.id === id) : undefined;
@@ -265,7 +248,7 @@ function allScheduled(
     get: (id) => ofPhone(id) ?? shownScheduled(stored(id)),
     cancel(id) {
       if (ofPhone(id) !== undefined) throw scheduledProblem('scheduled_on_phone');
-      cancel(stored(id));
+      scheduler.cancel(stored(id));
     },
   };
 }

@@ -4,6 +4,7 @@ import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import type * as TypeScript from 'typescript';
+import { partsOf } from './support/parts.ts';
 
 const ts = createRequire(import.meta.url)('typescript') as typeof TypeScript;
 const root = resolve(fileURLToPath(new URL('..', import.meta.url)));
@@ -19,6 +20,17 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/core/http/messages/plain-text.ts: plainText',
   // Its steps share what they have read so far. It is split when it is next changed.
   'src/features/doctor/diagnostic-reader.ts: watch',
+];
+
+const MOST_PARTS = 8;
+/** What is made of more parts. The list only shrinks. */
+const LARGE: readonly string[] = [
+  // They join rooms: each part is used in one line, to make something smaller.
+  ...['AccessCore', 'HttpServerParts', 'MacServerParts', 'ResourceParts', 'ServerParts'],
+  // They are split when they are next changed.
+  ...['ClientParts', 'DeliveryWorkerParts', 'DispatcherParts', 'SinglePostsParts', 'DetectionParts'],
+  ...['SearchParts', 'UpdatesParts'],
+  ...['HubRouteParts', 'HubStatusParts', 'HubWebhooksParts', 'WebhookWorkerParts'],
 ];
 
 function files(folder: string, ending: RegExp): readonly string[] {
@@ -76,4 +88,15 @@ test('no function of src has more than 60 lines, but for those that are listed',
   const sources = [...files('src', /\.tsx?$/), ...files('installer', /\.ts$/)];
   const found = sources.filter((file) => isLong(file, MOST_LINES.function)).flatMap(longFunctions);
   expect(found.sort()).toEqual([...LONG_FUNCTIONS].sort());
+});
+
+test('nothing is made of more than eight parts, but for what is listed', () => {
+  const large = [...partsOf('Parts'), ...partsOf('Core')].filter(([, parts]) => parts.length > MOST_PARTS);
+  expect(large.map(([name]) => name).sort()).toEqual([...LARGE].sort());
+});
+
+test('options are values that a caller chooses, not what something is made of', () => {
+  const collaborators = ['clock', 'log', 'store', 'connection', 'feed'];
+  const mixed = [...partsOf('Options')].filter(([, parts]) => parts.some((one) => collaborators.includes(one)));
+  expect(mixed).toEqual([]);
 });

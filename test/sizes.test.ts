@@ -30,7 +30,7 @@ const LARGE: readonly string[] = [
   // They are split when they are next changed.
   ...['ClientParts', 'DeliveryWorkerParts', 'DispatcherParts', 'SinglePostsParts', 'DetectionParts'],
   ...['SearchParts', 'UpdatesParts'],
-  ...['HubRouteParts', 'HubStatusParts', 'HubWebhooksParts', 'WebhookWorkerParts'],
+  ...['HubRouteParts', 'HubStatusParts', 'HubWebhooksParts'],
 ];
 
 function files(folder: string, ending: RegExp): readonly string[] {

@@ -19,7 +19,6 @@ import {
   type WebhookTestResult,
 } from '../../../core/model/webhook.ts';
 import { changedWebhook, newStoredWebhook, shownSettings } from '../../../core/model/webhook-settings.ts';
-import type { Counters } from '../../../core/runtime/counters.ts';
 import { postRecord, requestedPost } from '../../../core/webhooks/delivery-record.ts';
 import { fleetProblem } from '../problems.ts';
 import { EVENTS, unlessMissing } from '../protocol/subjects.ts';
@@ -29,11 +28,10 @@ import { placeOf } from './place.ts';
 import { streamEntry } from './stream-entry.ts';
 import { consumerName, restarted, type WebhookRecord } from './webhook-record.ts';
 import { WebhookTable } from './webhook-table.ts';
-import { WebhookWorker, type WebhookWorkerParts } from './webhook-worker.ts';
+import { type WebhookParts, WebhookWorker } from './webhook-worker.ts';
 
-export interface HubWebhooksParts extends Omit<WebhookWorkerParts, 'record' | 'write' | 'isStale' | 'onOutcome'> {
+export interface HubWebhooksParts extends WebhookParts {
   readonly feed: HubFeed;
-  readonly counters: Counters;
 }
 
 /** The webhooks of the fleet. Every hub knows all of them, and delivers to each. */
@@ -223,14 +221,7 @@ export class HubWebhooks implements WebhookRegistry {
       this.#workers.delete(id);
     } else if (worker !== undefined) worker.refresh();
     else if (!this.#isClosing) {
-      const made = new WebhookWorker({
-        ...this.#parts,
-        onOutcome: (outcome) => this.#parts.counters.deliveries.inc({ outcome }),
-        record: () => this.#table.get(id),
-        write: (change) => this.#table.tryWrite(id, change),
-        isStale: () => this.#table.isStale,
-      });
-      this.#workers.set(id, made);
+      this.#workers.set(id, new WebhookWorker(id, this.#table, this.#parts));
     }
   }
 

@@ -34,7 +34,7 @@ export async function mergedConversations(parts: ForwardParts, exchange: Exchang
       return rows ?? [];
     }),
   );
-  const all = lists.flat().sort((one, other) => compared(newestOf(one), newestOf(other)));
+  const all = lists.flat().sort((one, other) => newestOf(other).localeCompare(newestOf(one)));
   const body = all.slice(offset, offset + limit);
   const hasMore = all.length > offset + limit && offset + limit < MAX_ASKED;
   const link = hasMore && { Link: pageLink(conversationQuery, exchange.query, { offset: offset + limit }) };
@@ -95,9 +95,4 @@ async function rowsIn({ status, body }: MacAnswer): Promise<readonly Row[] | und
 
 function newestOf({ last_message_at: at }: Row): string {
   return typeof at === 'string' ? at : '';
-}
-
-function compared(one: string, other: string): number {
-  if (one === other) return 0;
-  return one > other ? -1 : 1;
 }

@@ -3,6 +3,7 @@ import type { LogEntry } from '../../../core/model/event.ts';
 import { eventFilter } from '../../../core/model/event-filter.ts';
 import { NO_INCLUDES } from '../../../core/model/include.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
+import type { Counters } from '../../../core/runtime/counters.ts';
 import type { EventJson } from '../../../core/schema/event-json.ts';
 import { GONE, holdWaitMs, type PostResult } from '../../../core/webhooks/delivery-attempts.ts';
 import { logEnd, postRecord, retriedDelivery } from '../../../core/webhooks/delivery-record.ts';
@@ -10,7 +11,7 @@ import type { Poster, Sending } from '../../../core/webhooks/poster.ts';
 import type { FleetParts } from '../protocol/connection.ts';
 import { every } from '../protocol/every.ts';
 import { EVENTS, endInDoubt, unlessMissing } from '../protocol/subjects.ts';
-import { addDelivery, type LoggedDelivery } from './delivery-log.ts';
+import { addDelivery } from './delivery-log.ts';
 import { Loop } from './loop.ts';
 import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
 import type { StreamTail } from './stream-tail.ts';
@@ -22,21 +23,16 @@ import {
   restarted,
   type WebhookRecord,
 } from './webhook-record.ts';
+import type { WebhookTable } from './webhook-table.ts';
 
 const WORKING_EVERY_MS = 1500;
 const SAVE_EVERY_MS = 1000;
 
-export interface WebhookWorkerParts extends FleetParts {
+export interface WebhookParts extends FleetParts {
   readonly tail: StreamTail;
   readonly poster: Poster;
   readonly json: EventJson;
-  readonly onOutcome: (outcome: LoggedDelivery['outcome']) => void;
-  /** Returns the record as this hub knows it; undefined once the webhook is removed. */
-  readonly record: () => WebhookRecord | undefined;
-  /** Changes the record for all hubs. Resolves with false if another hub changed it first. */
-  readonly write: (change: (record: WebhookRecord) => WebhookRecord) => Promise<boolean>;
-  /** Reports whether this hub may know older webhooks than the broker, or newer ones. */
-  readonly isStale: () => boolean;
+  readonly counters: Counters;
 }
 
 /**
@@ -44,7 +40,9 @@ export interface WebhookWorkerParts extends FleetParts {
  * at a time to one of them, in order.
  */
 export class WebhookWorker {
-  readonly #parts: WebhookWorkerParts;
+  readonly #id: string;
+  readonly #table: WebhookTable;
+  readonly #parts: WebhookParts;
   readonly #loop: Loop;
   readonly ended: Promise<void>;
   #messages: ConsumerMessages | undefined;
@@ -58,7 +56,9 @@ export class WebhookWorker {
   #ranMs: number;
   readonly #cancelTick: Cancel;
 
-  constructor(parts: WebhookWorkerParts) {
+  constructor(id: string, table: WebhookTable, parts: WebhookParts) {
+    this.#id = id;
+    this.#table = table;
     this.#parts = parts;
     this.#ranMs = parts.clock.monotonic();
     this.#cancelTick = every(parts.clock, WORKING_EVERY_MS, () => this.#tick());
@@ -80,11 +80,19 @@ export class WebhookWorker {
     if (now) this.#sending?.attempts.cancel();
   }
 
+  /** The record as this hub knows it; undefined once the webhook is removed. */
+  get #record(): WebhookRecord | undefined {
+    return this.#table.get(this.#id);
+  }
+
+  #write(change: (record: WebhookRecord) => WebhookRecord): Promise<boolean> {
+    return this.#table.tryWrite(this.#id, change);
+  }
+
   async #turn(): Promise<void> {
-    const { tail, isStale, record } = this.#parts;
-    const known = record();
+    const known = this.#record;
     if (known === undefined) void this.#loop.close();
-    if (!known?.webhook.enabled || isStale() || !tail.isFilled) return;
+    if (!known?.webhook.enabled || this.#table.isStale || !this.#parts.tail.isFilled) return;
     await this.#deliver(known);
     this.#loop.succeeded();
   }
@@ -96,7 +104,7 @@ export class WebhookWorker {
   }
 
   async #deliver(known: WebhookRecord): Promise<void> {
-    const { connection, tail, isStale, record } = this.#parts;
+    const { connection, tail } = this.#parts;
     const manager = await tail.manager();
     if (!(await this.#isInStream(known))) return;
     const name = consumerName(known);
@@ -110,8 +118,8 @@ export class WebhookWorker {
     this.#messages = messages;
     void endInDoubt(messages);
     const isCurrent = (): boolean => {
-      const now = record();
-      return !this.#loop.isClosed && !isStale() && tail.isFilled && now?.n === known.n && now.webhook.enabled;
+      const now = this.#record;
+      return !this.#loop.isClosed && !this.#table.isStale && tail.isFilled && now?.n === known.n && now.webhook.enabled;
     };
     try {
       if (!isCurrent()) return;
@@ -131,7 +139,7 @@ export class WebhookWorker {
    * its last delivery: a consumer that is ahead of its stream would skip everything up to its old position.
    */
   async #isInStream(known: WebhookRecord): Promise<boolean> {
-    const { tail, write } = this.#parts;
+    const { tail } = this.#parts;
     const manager = await tail.manager();
     const { created, state } = await manager.streams.info(EVENTS);
     const last = this.#newest(known);
@@ -139,7 +147,7 @@ export class WebhookWorker {
       if (last === undefined || (last.seq <= state.last_seq && last.seq < state.first_seq)) return true;
       if (await tail.isStill({ rowId: last.seq, atMs: last.ms })) return true;
     }
-    const isMoved = await write((record) =>
+    const isMoved = await this.#write((record) =>
       record.n === known.n
         ? restarted(record, created, last === undefined ? { after: 0 } : { sinceMs: last.ms })
         : record,
@@ -149,8 +157,8 @@ export class WebhookWorker {
   }
 
   async #handle(message: JsMsg, isCurrent: () => boolean): Promise<void> {
-    const { tail, envelope, record } = this.#parts;
-    const known = record();
+    const { tail, envelope } = this.#parts;
+    const known = this.#record;
     if (known === undefined) return;
     const place = { ...tail.last, rowId: message.seq, atMs: storedAtMs(message) };
     const entry = streamEntry(message, place, envelope);
@@ -210,7 +218,7 @@ export class WebhookWorker {
     result: PostResult,
     known: WebhookRecord,
   ): Promise<void> {
-    const { clock, log, write } = this.#parts;
+    const { clock, log, counters } = this.#parts;
     const { webhook, held } = known;
     if (result.outcome === 'interrupted') {
       if (this.#message === message && !this.#hasSlept()) message.nak();
@@ -221,7 +229,7 @@ export class WebhookWorker {
       const attempts = (before?.attempts ?? 0) + result.attempts;
       const now = retriedDelivery(entry.subject, entry.rowId, { ...result, attempts }, before, clock);
       const isGone = result.status === GONE;
-      await write((record) => ({
+      await this.#write((record) => ({
         ...record,
         held: now,
         heldSeq: entry.rowId,
@@ -238,10 +246,10 @@ export class WebhookWorker {
     this.#note(known, entry.rowId, entry.offset.atMs);
     const record = postRecord(entry.subject, entry.event.type, entry.rowId, result, clock);
     addDelivery(this.#parts, webhook.id, record, result);
-    this.#parts.onOutcome(record.outcome);
+    counters.deliveries.inc({ outcome: record.outcome });
     logEnd(record, webhook, log);
     if (held !== null) {
-      await write((one) => ({ ...one, held: null, heldSeq: undefined, webhook: { ...one.webhook, held: null } }));
+      await this.#write((one) => ({ ...one, held: null, heldSeq: undefined, webhook: { ...one.webhook, held: null } }));
     }
   }
 
@@ -261,9 +269,9 @@ export class WebhookWorker {
 
   async #save(): Promise<void> {
     const last = this.#last;
-    if (last === undefined || this.#parts.isStale()) return;
+    if (last === undefined || this.#table.isStale) return;
     const { n, seq, ms } = last;
-    await this.#parts.write((record) =>
+    await this.#write((record) =>
       record.n !== n || (record.last?.seq ?? 0) >= seq ? record : { ...record, last: { seq, ms } },
     );
   }

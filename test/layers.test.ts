@@ -49,7 +49,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   // chatdb: the uninstaller asks which staged files Messages still shows.
   installer: ['model', 'runtime', 'config', 'chatdb', 'mac', 'client'],
   'reader-worker': ['model', 'runtime', 'chatdb'],
-  main: ['model', 'cli'],
+  main: ['cli'],
 };
 
 /** The rooms inside a feature, and which others each may import. A feature that is not listed may do as it likes. */
@@ -87,7 +87,7 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   '@modelcontextprotocol/server': ['features/mcp'],
   pino: ['runtime'],
   'pino-pretty': ['runtime'],
-  commander: ['main', 'cli', 'core', 'features'],
+  commander: ['cli', 'core', 'features'],
   plist: ['installer'],
   'node-mac-permissions': ['mac'],
   preact: ['features/console'],

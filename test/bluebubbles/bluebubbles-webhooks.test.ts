@@ -27,7 +27,7 @@ beforeAll(async () => {
   mac = await simulatedMac();
   await mac.command({ do: 'receive', from: ANA, text: 'before' });
   port = await freePort();
-  service = await Service.start({
+  service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
     settings: { bluebubbles: { port } },

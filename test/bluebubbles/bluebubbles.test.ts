@@ -25,7 +25,7 @@ beforeAll(async () => {
   await mac.command({ do: 'receive', from: ANA, text: 'Kettle is on' });
   await mac.command({ do: 'receive', from: BEN, text: 'A secret of Ben' });
   port = await freePort();
-  service = await Service.start({
+  service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
     settings: { bluebubbles: { port } },

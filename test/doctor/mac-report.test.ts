@@ -13,7 +13,7 @@ let service: Service;
 beforeAll(async () => {
   mac = await simulatedMac();
   await mac.command({ do: 'receive', from: ANA, text: 'the kettle is on' });
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
 });
 afterAll(async () => {
   await service.dispose();

@@ -4,10 +4,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Approval } from '../../src/client/access-types.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';
 import { AccessFixture, ANA, BEN, GARDEN, type KeyAnswer, MALLORY } from '../support/access-fixture.ts';
+import { postern as runPostern } from '../support/postern.ts';
 import { KEY } from '../support/service.ts';
-import { BARE_ENVIRONMENT } from '../support/temporary.ts';
 
-const MAIN = new URL('../../dist/main.js', import.meta.url).pathname;
 let fixture: AccessFixture;
 beforeAll(async () => {
   fixture = await AccessFixture.start();
@@ -15,16 +14,13 @@ beforeAll(async () => {
 afterAll(() => fixture.dispose());
 
 /** Runs one command against the service; `typed` is its input. */
-async function postern(args: readonly string[], typed = '') {
-  const child = spawn(process.execPath, [MAIN, ...args, '--config-dir', fixture.service.configFolder], {
-    env: { ...BARE_ENVIRONMENT, HOME: fixture.folder, TZ: 'UTC' },
+async function postern(args: readonly string[], input = '') {
+  const where = ['--config-dir', fixture.service.configFolder];
+  const { exitCode: code, ...printed } = await runPostern([...args, ...where], {
+    env: { HOME: fixture.folder },
+    input,
   });
-  let [stdout, stderr] = ['', ''];
-  child.stdout.on('data', (chunk) => (stdout += String(chunk)));
-  child.stderr.on('data', (chunk) => (stderr += String(chunk)));
-  child.stdin.end(typed);
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, stdout, stderr };
+  return { code, ...printed };
 }
 
 interface McpServers {

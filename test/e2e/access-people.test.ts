@@ -37,7 +37,7 @@ beforeAll(async () => {
   const { guid } = await mac.command<{ guid: string }>(group);
   await mac.command({ do: 'receive', from: ANA, text: 'kettle', chat: guid });
   receiver = await Receiver.start();
-  service = await Service.start({
+  service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
     settings: { contacts: { address_book_path: mac.addressBookPath }, search: { enabled: true } },

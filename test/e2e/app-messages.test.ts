@@ -30,7 +30,7 @@ describe.each([
   beforeAll(async () => {
     const { chatDbPath, osascriptPath } = mac;
     const settings = { backend: { associated_rows }, search: { enabled: true } };
-    service = await Service.start({ chatDbPath, osascriptPath, settings });
+    service = await Service.here({ chatDbPath, osascriptPath, settings });
     ({ key } = await limitedKey(service, { preset: 'reader', read: [ANA] }));
   });
   afterAll(() => service.dispose());

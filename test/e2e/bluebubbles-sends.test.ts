@@ -22,7 +22,7 @@ beforeAll(async () => {
   await mac.command({ do: 'receive', from: DAN, text: 'green', service: 'SMS' });
   await mac.command({ do: 'group', identifier: 'chat77', participants: [ANA, DAN], name: 'Garden' });
   port = await freePort();
-  service = await Service.start({
+  service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
     settings: { bluebubbles: { port } },
@@ -78,7 +78,7 @@ test('a client that walks through all conversations before each send, as OpenCla
   const own = await freePort();
   const { chatDbPath, osascriptPath } = mac;
   const settings = { bluebubbles: { port: own }, server: { rate_limit_per_minute: 60 } };
-  const usual = await Service.start({ chatDbPath, osascriptPath, settings });
+  const usual = await Service.here({ chatDbPath, osascriptPath, settings });
   try {
     const limits = { scopes: ['read', 'send'], read: '*', send: '*', approval: 'never', caps: { per_minute: 60 } };
     const openClaw = new BlueBubblesClient(own, (await limitedKey(usual, limits)).key);

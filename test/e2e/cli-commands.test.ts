@@ -26,7 +26,7 @@ beforeAll(async () => {
     moduleFolder: fileURLToPath(new URL('../../dist/src/features/simulator/', import.meta.url)),
   });
   await mac.start();
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   for (const text of ['first', 'second\nline', '\x1b[31mthird']) {
     await mac.command({ do: 'receive', from: ANA, text });
   }
@@ -211,7 +211,7 @@ describe('finding the service', () => {
   });
 
   test('a key with letters beyond ASCII is the same key', async () => {
-    const other = await Service.start({
+    const other = await Service.here({
       chatDbPath: mac.chatDbPath,
       settings: { auth: { api_key: 'schlüssel ключ' } },
     });
@@ -274,7 +274,7 @@ describe('finding the service', () => {
   });
 
   test('too many requests are told when to come back', async () => {
-    const busy = await Service.start({
+    const busy = await Service.here({
       chatDbPath: mac.chatDbPath,
       settings: { server: { rate_limit_per_minute: 1 } },
     });

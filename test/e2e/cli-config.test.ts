@@ -11,7 +11,7 @@ const fixture = new ChatFixture(join(root, 'chat.db'));
 let service: Service;
 
 beforeAll(async () => {
-  service = await Service.start({ chatDbPath: fixture.path });
+  service = await Service.here({ chatDbPath: fixture.path });
 });
 afterAll(async () => {
   await service.dispose();

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await mac.command({ do: 'receive', from: ANA, text: 'Hello' });
   await mac.command({ do: 'receive', from: '+15550111', text: 'From my other number' });
   await mac.command({ do: 'receive', from: '+15550199', text: 'Red' });
-  service = await Service.start({
+  service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
     settings: { contacts: { address_book_path: mac.addressBookPath }, search: { enabled: true } },

@@ -15,7 +15,7 @@ beforeAll(async () => {
   for (const text of ['One', 'Two\nlines']) {
     fixture.message({ chat: ana, text, handle_id: fixture.handle('+15550100') });
   }
-  service = await Service.start({ chatDbPath: fixture.path });
+  service = await Service.here({ chatDbPath: fixture.path });
 });
 afterAll(async () => {
   await service.dispose();

@@ -14,7 +14,7 @@ let id: string;
 
 beforeAll(async () => {
   const chat = chats.chat('any;-;+15550100', ['+15550100']);
-  service = await Service.start({ chatDbPath: chats.path });
+  service = await Service.here({ chatDbPath: chats.path });
   receiver = await Receiver.start((response) => void response.writeHead(503).end());
   // Counting begins with the first look.
   expect((await service.get('/overview')).status).toBe(200);

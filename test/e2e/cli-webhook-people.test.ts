@@ -17,7 +17,7 @@ beforeAll(async () => {
   mac = await simulatedMac();
   writeAddressBook(mac.addressBookPath);
   await mac.command({ do: 'receive', from: 'Bakery', text: 'Your bread is ready' });
-  service = await Service.start({
+  service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
     settings: { contacts: { address_book_path: mac.addressBookPath } },

@@ -20,7 +20,7 @@ const chatOf: Record<string, number> = {};
 
 beforeAll(async () => {
   for (const address of [ANA, BEN]) chatOf[address] = chats.chat(`any;-;${address}`, [address]);
-  service = await Service.start({ chatDbPath: chats.path });
+  service = await Service.here({ chatDbPath: chats.path });
 });
 afterAll(() => service.dispose());
 

@@ -15,7 +15,7 @@ let service: Service;
 /** The page and the files that it names, which a browser loads for the first view. */
 let first: ReadonlySet<string>;
 beforeAll(async () => {
-  service = await Service.start({ chatDbPath: join(root, 'none'), osascriptPath: join(root, 'none') });
+  service = await Service.here({ chatDbPath: join(root, 'none'), osascriptPath: join(root, 'none') });
   const page = await textOf(HTML);
   const named = [...page.matchAll(/(?:href|src)="static\/[^"]+\/([\w-]+\.(?:css|svg|js))"/g)];
   first = new Set([HTML, ...named.map(([, name = '']) => name)]);

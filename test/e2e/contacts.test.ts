@@ -27,7 +27,7 @@ beforeAll(async () => {
   const participants = [ANA, 'cho@example.com', NOBODY];
   const made = await mac.command<{ guid: string }>({ do: 'group', identifier: 'chat1', participants, name: 'Garden' });
   group = made.guid;
-  service = await Service.start({
+  service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
     settings: { contacts: { address_book_path: mac.addressBookPath } },

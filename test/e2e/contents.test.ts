@@ -26,7 +26,7 @@ let rows: WrittenContents;
 beforeAll(async () => {
   mac = await simulatedMac();
   const { chatDbPath, osascriptPath } = mac;
-  service = await Service.start({ chatDbPath, osascriptPath, settings: { search: { enabled: true } } });
+  service = await Service.here({ chatDbPath, osascriptPath, settings: { search: { enabled: true } } });
   rows = await mac.command<WrittenContents>({ do: 'contents', from: ANA });
 });
 afterAll(async () => {

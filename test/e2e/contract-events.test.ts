@@ -17,7 +17,7 @@ const history = database.message({ chat, text: 'before the first start', ...from
 let service: Service;
 
 beforeAll(async () => {
-  service = await Service.start({ chatDbPath: database.path });
+  service = await Service.here({ chatDbPath: database.path });
 });
 afterAll(async () => {
   await service.dispose();

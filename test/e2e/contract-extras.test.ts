@@ -32,7 +32,7 @@ let receiver: Receiver;
 let id: string;
 
 beforeAll(async () => {
-  service = await Service.start({ chatDbPath: database.path });
+  service = await Service.here({ chatDbPath: database.path });
   receiver = await Receiver.start();
   const answer = await service.post('/webhooks', { url: `${receiver.url}?token=quiet`, events: ['message.received'] });
   id = (answer.json as { id: string }).id;

@@ -54,7 +54,7 @@ const heart = database.message({
 database.message({ chat: unnamed, text: 'old seconds', handle_id: database.handle(BEN), date: 400_000_000 });
 
 beforeAll(async () => {
-  service = await Service.start({ chatDbPath: database.path });
+  service = await Service.here({ chatDbPath: database.path });
 });
 afterAll(async () => {
   await service.dispose();

@@ -20,7 +20,7 @@ let mac: Awaited<ReturnType<typeof simulatedMac>>;
 let service: Service;
 beforeAll(async () => {
   mac = await simulatedMac();
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
 });
 afterAll(async () => {
   await service.dispose();

@@ -104,7 +104,7 @@ test('a damaged page costs clients its rows alone: lists, changes, search and ne
   const path = filled(join(folder, 'service', 'Messages', 'chat.db'));
   damagePage(path, 'message');
   const lost = lostRows(path);
-  const service = await Service.start({
+  const service = await Service.here({
     chatDbPath: path,
     settings: { search: { enabled: true }, changes: { enabled: true } },
   });

@@ -65,7 +65,7 @@ const [TEXT, GONE, LINK, OUTSIDE, DATABASE, HARD_LINK, FOLDER, EMPTY] = [0, 1, 2
 let service: Service;
 
 beforeAll(async () => {
-  service = await Service.start({ chatDbPath: database.path });
+  service = await Service.here({ chatDbPath: database.path });
 });
 afterAll(async () => {
   await service.dispose();

@@ -12,7 +12,7 @@ let listener: Listener;
 beforeAll(async () => {
   mac = await simulatedMac();
   await mac.command({ do: 'receive', from: ANA, text: 'history' });
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   listener = await service.socket();
 });
 afterAll(async () => {
@@ -128,7 +128,7 @@ describe.each(MACOS_VERSIONS)('the schema of macOS %s', (macosVersion) => {
   test('is read, listed and followed; sending works', async () => {
     const other = await simulatedMac({ macosVersion });
     await other.command({ do: 'receive', from: ANA, text: 'Grüße 👋' });
-    const gateway = await Service.start({ chatDbPath: other.chatDbPath, osascriptPath: other.osascriptPath });
+    const gateway = await Service.here({ chatDbPath: other.chatDbPath, osascriptPath: other.osascriptPath });
     try {
       const prefix = isSince26(macosVersion) ? 'any' : 'iMessage';
       expect((await gateway.get('/messages')).json).toEqual([

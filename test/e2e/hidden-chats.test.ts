@@ -48,7 +48,7 @@ beforeAll(async () => {
   port = await freePort();
   const { chatDbPath, osascriptPath } = mac;
   const settings = { search: { enabled: true }, bluebubbles: { port } };
-  service = await Service.start({ chatDbPath, osascriptPath, settings });
+  service = await Service.here({ chatDbPath, osascriptPath, settings });
   [receiver, whole] = [await Receiver.start(), await Receiver.start()];
   for (const [at, filter] of [
     [receiver, { junk: false }],

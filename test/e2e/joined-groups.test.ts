@@ -18,7 +18,7 @@ beforeAll(async () => {
   const group = { do: 'group', participants: [ANA, BEN], name: 'Trip' } as const;
   await mac.command({ ...group, identifier: 'chat100' });
   await mac.command({ ...group, identifier: 'chat200', joins: OLD });
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   listener = await service.socket();
 });
 afterAll(async () => {

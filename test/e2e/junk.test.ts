@@ -33,7 +33,7 @@ async function receive(text: string, code: number): Promise<void> {
 beforeAll(async () => {
   mac = await simulatedMac({ macosVersion: '27' });
   const { chatDbPath, osascriptPath } = mac;
-  service = await Service.start({ chatDbPath, osascriptPath, settings: { search: { enabled: true } } });
+  service = await Service.here({ chatDbPath, osascriptPath, settings: { search: { enabled: true } } });
   receiver = await Receiver.start();
   keptBy = await Receiver.start();
   await register(receiver, { junk: false });

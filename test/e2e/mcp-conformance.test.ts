@@ -36,7 +36,7 @@ const proxy = createServer((asked, answer) => {
 beforeAll(async () => {
   mac = await simulatedMac();
   await mac.command({ do: 'receive', from: '+15550100', text: 'The kettle is on.' });
-  service = await Service.start({ chatDbPath: mac.chatDbPath, settings: { mcp: { allow_owner_key: true } } });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, settings: { mcp: { allow_owner_key: true } } });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
 });

@@ -94,7 +94,7 @@ testIf(isThere, 'npm ci --prefix test/support/programs installs @ai-sdk/mcp')(
       (await import(PACKAGE.href)) as AiSdk;
     const path = join(folder, 'chat.db');
     let database = conversation(path);
-    const service = await Service.start({ chatDbPath: path });
+    const service = await Service.here({ chatDbPath: path });
     closers.push(() => service.dispose());
     const { id, key } = await limitedKey(service, { scopes: ['events', 'webhooks'], read: [ANA] });
     const store = memoryStore();

@@ -19,7 +19,7 @@ const callbacks: Callback[] = [];
 beforeAll(async () => {
   mac = await simulatedMac();
   await mac.command({ do: 'receive', from: ANA, text: 'before' });
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   key = await limitedKey(service, { scopes: ['events', 'webhooks'], read: [ANA] });
   client = new EventsClient(service, key.key);
 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
   mac = await simulatedMac();
   await mac.command({ do: 'receive', from: ANA, text: 'The kettle is on.' });
   await mac.command({ do: 'receive', from: BEN, text: 'A secret of Ben' });
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
 });
 afterAll(async () => {
   await Promise.all(clients.map((client) => client.close()));

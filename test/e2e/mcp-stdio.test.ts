@@ -16,7 +16,7 @@ let key: string;
 
 beforeAll(async () => {
   mac = await simulatedMac();
-  service = await Service.start({ chatDbPath: mac.chatDbPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath });
   ({ key } = await limitedKey(service, { preset: 'reader', read: '*' }));
 });
 afterAll(async () => {

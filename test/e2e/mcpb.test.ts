@@ -29,7 +29,7 @@ let service: Service;
 
 beforeAll(async () => {
   mac = await simulatedMac();
-  service = await Service.start({ chatDbPath: mac.chatDbPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath });
 });
 afterAll(async () => {
   await service.dispose();

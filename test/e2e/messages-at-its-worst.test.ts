@@ -18,7 +18,7 @@ beforeAll(async () => {
   mac = await simulatedMac();
   await mac.command({ do: 'receive', from: ANA, text: 'hello' });
   ({ guid: group } = await mac.command<{ guid: string }>({ do: 'group', identifier: 'chat77', participants: [ANA] }));
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
 });
 afterEach(async () => {
   await mac.command({ do: 'behave' });

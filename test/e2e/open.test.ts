@@ -16,7 +16,7 @@ beforeAll(async () => {
   mkdirSync(programs);
   // A minute that ends when the test ends it.
   standIn('sleep', `[ "$1" = 60 ] || exit 1; until [ -e '${minuteIsOver}' ]; do /bin/sleep 0.02; done`);
-  service = await Service.start({ chatDbPath: join(root, 'none'), osascriptPath: join(root, 'none') });
+  service = await Service.here({ chatDbPath: join(root, 'none'), osascriptPath: join(root, 'none') });
 });
 afterAll(() => service.dispose());
 beforeEach(() => {

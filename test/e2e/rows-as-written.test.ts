@@ -23,7 +23,7 @@ beforeAll(async () => {
   const { chatDbPath, osascriptPath } = mac;
   service = await Service.start({ chatDbPath, osascriptPath });
   const settings = { backend: { associated_rows: 'by_kind' } };
-  byKind = await Service.start({ chatDbPath, osascriptPath, settings });
+  byKind = await Service.here({ chatDbPath, osascriptPath, settings });
 });
 afterAll(async () => {
   await byKind.dispose();

@@ -35,7 +35,7 @@ beforeAll(async () => {
   const { chatDbPath, osascriptPath } = mac;
   const dateMs = Date.now() - 48 * 3_600_000;
   start = rowOf(await mac.command({ do: 'receive', from: ANA, text: 'first', dateMs }));
-  service = await Service.start({ chatDbPath, osascriptPath });
+  service = await Service.here({ chatDbPath, osascriptPath });
   receiver = await Receiver.start();
   keptBy = await Receiver.start();
   await register(receiver, { max_age_s: 1800 });

@@ -36,7 +36,7 @@ beforeAll(async () => {
     text: 'Dinner in the garden',
     attachment: { name: 'lawn plan.pdf', bytes: 10 },
   });
-  service = await Service.start({
+  service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
     settings: { search: { enabled: true } },

@@ -27,7 +27,7 @@ beforeAll(async () => {
   port = await freePort();
   const { chatDbPath, osascriptPath } = mac;
   const settings = { search: { enabled: true }, bluebubbles: { port } };
-  service = await Service.start({ chatDbPath, osascriptPath, settings });
+  service = await Service.here({ chatDbPath, osascriptPath, settings });
   for (const sender of SENDERS) {
     for (const [name, filter] of [
       ['sender', { senders: [sender.toLowerCase()] }],

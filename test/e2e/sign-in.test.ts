@@ -11,7 +11,7 @@ let service: Service;
 let origin = '';
 
 beforeAll(async () => {
-  service = await Service.start({
+  service = await Service.here({
     chatDbPath: join(root, 'none'),
     osascriptPath: join(root, 'none'),
     settings: { server: { allowed_origins: [LISTED], rate_limit_per_minute: 1000 } },

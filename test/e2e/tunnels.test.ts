@@ -16,7 +16,7 @@ beforeAll(async () => {
   mac = await simulatedMac();
   await mac.command({ do: 'receive', from: ANA, text: 'before' });
   const settings = { server: { allowed_hosts: [HOST], rate_limit_per_minute: 40 } };
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath, settings });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath, settings });
 });
 afterEach(() => {
   for (const close of closers.splice(0)) close();

@@ -13,7 +13,7 @@ let receiver: Receiver;
 beforeAll(async () => {
   database.chat('any;-;+15550100', ['+15550100']);
   receiver = await Receiver.start();
-  service = await Service.start({ chatDbPath: path });
+  service = await Service.here({ chatDbPath: path });
 });
 afterEach(() => receiver.answerWith((response) => void response.writeHead(204).end()));
 afterAll(async () => {

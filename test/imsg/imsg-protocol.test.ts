@@ -15,7 +15,7 @@ beforeAll(async () => {
   mac = await simulatedMac();
   for (let n = 1; n <= 5; n += 1) await mac.command({ do: 'receive', from: ANA, text: `text ${n}` });
   await mac.command({ do: 'group', identifier: 'chat77', participants: [ANA] });
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   const { key } = await limitedKey(service, { preset: 'assistant', read: '*', send: [ANA], expires_at: null });
   client = ImsgClient.start(service, key);
 });

@@ -24,7 +24,7 @@ beforeAll(async () => {
   mac = await simulatedMac();
   await mac.command({ do: 'receive', from: ANA, text: 'Kettle is on' });
   await mac.command({ do: 'receive', from: BEN, text: 'A secret of Ben' });
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   ({ key } = await limitedKey(service, { ...AGENT, caps: { per_minute: 60 } }));
   ({ key: reading } = await limitedKey(service, { ...AGENT, read: '*' }));
 });

@@ -11,7 +11,7 @@ let mac: Awaited<ReturnType<typeof simulatedMac>>;
 let service: Service;
 beforeAll(async () => {
   mac = await simulatedMac();
-  service = await Service.start({
+  service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
     settings: { search: { enabled: true }, approval: { self: OWN_ADDRESS } },

@@ -125,7 +125,7 @@ describe('real answers are as the document says', () => {
   beforeAll(async () => {
     mac = await simulatedMac();
     receiver = await Receiver.start();
-    service = await Service.start({
+    service = await Service.here({
       chatDbPath: mac.chatDbPath,
       osascriptPath: mac.osascriptPath,
       settings: { search: { enabled: true }, approval: { self: OWN_ADDRESS } },

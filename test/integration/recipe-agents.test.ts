@@ -25,7 +25,7 @@ let service: Service;
 
 beforeAll(async () => {
   mac = await simulatedMac();
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   // A folder with the program and the packages it needs, as a user would have it.
   mkdirSync(join(root, 'node_modules'));
   symlinkSync(join(REPOSITORY, 'node_modules/@modelcontextprotocol'), join(root, 'node_modules/@modelcontextprotocol'));

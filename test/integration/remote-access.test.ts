@@ -28,7 +28,7 @@ let port: number;
 beforeAll(async () => {
   mac = new SimulatedMac({ dir: join(root, 'mac'), moduleFolder: join(REPOSITORY, 'dist/src/features/simulator/') });
   await mac.start();
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   port = await freePort();
   if (isThere) await startCaddy();
 });

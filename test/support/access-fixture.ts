@@ -86,10 +86,14 @@ export class AccessFixture {
     this.messages = messages;
   }
 
-  static async start(settings: ServiceOptions['settings'] = {}): Promise<AccessFixture> {
+  /** Starts the service in this process, unless the test kills it. */
+  static async start(
+    settings: ServiceOptions['settings'] = {},
+    { isKilled = false }: { readonly isKilled?: boolean } = {},
+  ): Promise<AccessFixture> {
     const fixture = new AccessFixture();
     whenFileEnds(() => rmSync(fixture.folder, { recursive: true, force: true }));
-    fixture.service = await Service.start({
+    fixture.service = await Service[isKilled ? 'start' : 'here']({
       chatDbPath: fixture.chats.path,
       osascriptPath: fixture.osascript.path,
       settings: { ...settings, send: { confirm_ms: 100, ...settings.send } },

@@ -26,7 +26,7 @@ export async function expectOneAnswerEach({ name, folder, refusal, start, closer
   const mac = new SimulatedMac({ dir: join(folder, 'mac'), moduleFolder: MODULES });
   await mac.start();
   closers.push(() => mac.stop());
-  const service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  const service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   closers.push(() => service.dispose());
   const url = await start(service);
   const { id } = (

@@ -18,7 +18,11 @@ export function declareProgram(context: ClientContext, runs: Runs): Command {
     .version(context.version)
     .option('--config-dir <folder>', 'where config.toml and state.db are', nonEmpty)
     .configureHelp({ showGlobalOptions: true, styleTitle: (title) => context.paint('bold', title) })
-    .configureOutput({ outputError: () => {} })
+    .configureOutput({
+      writeOut: (text) => context.stdout(text.replace(/\n$/, '')),
+      writeErr: (text) => context.stderr(text.replace(/\n$/, '')),
+      outputError: () => {},
+    })
     .addHelpText('after', `${EXIT_CODE_HELP}\n${EXAMPLES}`)
     .exitOverride();
   program.commandsGroup(SERVICE_COMMANDS);

@@ -84,7 +84,14 @@ describe('writing in the console', () => {
   inBrowser('sends later, at a time from the menu beside Send', async () => {
     const { page } = there();
     await page.fill('#body', 'Good morning');
+    const { hash } = new URL(page.url());
     await page.getByRole('button', { name: 'Send later' }).click();
+    await page.locator('[role="menuitem"]:focus').waitFor();
+    // Closes the menu alone.
+    await page.keyboard.press('Escape');
+    await page.locator('[aria-label="Send later"]:focus').waitFor();
+    expect(new URL(page.url()).hash).toBe(hash);
+    await page.keyboard.press('Enter');
     await page.getByRole('menuitem', { name: 'Send later …' }).click();
     expect(await there().faults()).toEqual([]);
     const next = new Date(Date.now() + 48 * HOUR_MS).toISOString().slice(0, 10);

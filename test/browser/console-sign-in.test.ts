@@ -132,6 +132,8 @@ inBrowser('a link with the key of an agent puts nobody under it without a click'
   await take.click();
   await eventually(async () => expect(await kept()).toEqual([agent, agent]));
   await page.locator('#views a').first().waitFor();
+  // A key that only reads has no pen.
+  await page.locator('#message-none', { hasText: /newest messages appear here\.$/ }).waitFor();
 });
 
 inBrowser('a key of the address is not taken by the reference', async () => {

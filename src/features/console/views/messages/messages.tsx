@@ -234,7 +234,7 @@ function NoThread(): VNode {
         <Empty
           icon="chat"
           title="Choose a conversation"
-          text="Its newest messages appear here. Or write to somebody with the pen above the list."
+          text={`Its newest messages appear here.${may('send') ? ' Or write to somebody with the pen above the list.' : ''}`}
         />
       )}
     </div>
@@ -303,7 +303,7 @@ function People(conversation: Conversation): VNode {
 
 /** Escape closes the conversation and returns to the list. */
 function pressed(root: HTMLElement, event: KeyboardEvent): void {
-  if (event.key !== 'Escape' || root.hidden || document.querySelector('dialog[open]') !== null) return;
+  if (event.key !== 'Escape' || root.hidden || document.querySelector('dialog[open], :popover-open') !== null) return;
   if (/^(?:INPUT|SELECT)$/.test(document.activeElement?.tagName ?? '') || !location.hash.startsWith('#/c/')) return;
   const { id = '' } = currentRoute();
   goTo('#/messages');

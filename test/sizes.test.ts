@@ -28,7 +28,6 @@ const LARGE: readonly string[] = [
   // They join rooms: each part is used in one line, to make something smaller.
   ...['AccessCore', 'HttpServerParts', 'MacServerParts', 'ResourceParts', 'ServerParts'],
   // They are split when they are next changed.
-  ...['ClientParts', 'DeliveryWorkerParts', 'DispatcherParts', 'SinglePostsParts', 'DetectionParts'],
   ...['SearchParts', 'UpdatesParts'],
   ...['HubRouteParts', 'HubStatusParts', 'HubWebhooksParts'],
 ];

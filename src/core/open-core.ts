@@ -28,6 +28,7 @@ import { webhookStore } from './state/webhooks-store.ts';
 import { openStatus, type StatusParts } from './status/open-status.ts';
 import { HttpStreams } from './streams/http-streams.ts';
 import { WebSocketClients } from './streams/web-socket-clients.ts';
+import { DeliveredEvents } from './webhooks/delivered-events.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
 import { Poster } from './webhooks/poster.ts';
 
@@ -97,25 +98,24 @@ function openReaders(core: CoreBase & CoreMac & CoreEvents): CoreReaders {
   const { clock, log, version } = host;
   const watchers: DeliveryWatcher[] = [];
   const poster = new Poster({ version, clock, ...config.webhooks, ownListeners: core.ownListeners });
-  const webhooks = new Dispatcher({
+  const events = new DeliveredEvents({
     feed,
-    poster,
-    clock,
-    log,
     json,
     ready,
     wires: core.wires,
     rowNow: (rowId) => core.agedLog.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
-    store: webhookStore(state, clock),
-    onOutcome(record, webhookId) {
-      core.counters.deliveries.inc({ outcome: record.outcome });
-      for (const watcher of watchers) watcher.countDelivery(record, webhookId);
-    },
-    onRetry: (webhookId) => {
-      for (const watcher of watchers) watcher.countRetry(webhookId);
-    },
     callerOf: (keyId) => core.guests.callerOf(keyId),
   });
+  const watcher: DeliveryWatcher = {
+    countDelivery(record, webhookId) {
+      core.counters.deliveries.inc({ outcome: record.outcome });
+      for (const one of watchers) one.countDelivery(record, webhookId);
+    },
+    countRetry: (webhookId) => {
+      for (const one of watchers) one.countRetry(webhookId);
+    },
+  };
+  const webhooks = new Dispatcher({ feed, events, store: webhookStore(state, clock), poster, clock, log, watcher });
   core.guests.onChange(({ keyId }) => webhooks.refresh(keyId));
   return {
     poster,

@@ -3,6 +3,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { ChangeStream } from '../../src/core/log/change-stream.ts';
 import { Channel } from '../../src/core/log/channel.ts';
 import { Feed } from '../../src/core/log/feed.ts';
+import type { LogEntry } from '../../src/core/model/event.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import { encodeOffset, rowOffset } from '../../src/core/model/offset.ts';
 import { problem } from '../../src/core/model/problems.ts';
@@ -11,6 +12,7 @@ import { systemClock } from '../../src/core/runtime/clock.ts';
 import { changeStore } from '../../src/core/state/changes-store.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { webhookStore } from '../../src/core/state/webhooks-store.ts';
+import { DeliveredEvents } from '../../src/core/webhooks/delivered-events.ts';
 import { Dispatcher } from '../../src/core/webhooks/dispatcher.ts';
 import { Poster } from '../../src/core/webhooks/poster.ts';
 import { plainJson } from '../support/event-json.ts';
@@ -50,16 +52,9 @@ function fixture(isAllowed = true) {
   stream.restart(5);
   const store = webhookStore(state, systemClock);
   const poster = new Poster({ version: '1', clock: systemClock, retryWaitsMs: [10, 10] });
-  const dispatcher = new Dispatcher({
-    feed,
-    rowNow: (rowId) => messages.rows.get(rowId),
-    store,
-    poster,
-    clock: systemClock,
-    log,
-    json: plainJson(),
-    ready: () => undefined,
-  });
+  const rowNow = (rowId: number): LogEntry | undefined => messages.rows.get(rowId);
+  const events = new DeliveredEvents({ feed, rowNow, json: plainJson(), ready: () => undefined });
+  const dispatcher = new Dispatcher({ feed, events, store, poster, clock: systemClock, log });
   closers.push(() => dispatcher.close(0));
   /** Records a change of a row at that time. */
   const update = (rowId: number, atMs: number): void => {

@@ -25,10 +25,15 @@ function declarationOf(name: string, from?: string): Declaration | undefined {
   );
 }
 
-/** Reports whether a member is a plain value: a text, a number, or one of a few words. */
+/** Reports whether a member is a plain value: a text, a number, one of a few words, or an object of such values alone. */
 function isValue(type: TypeScript.TypeNode | undefined): boolean {
   if (type === undefined || ts.isLiteralTypeNode(type)) return true;
-  if (ts.isUnionTypeNode(type)) return type.types.every(isValue);
+  if (ts.isUnionTypeNode(type) || ts.isIntersectionTypeNode(type)) return type.types.every(isValue);
+  if (ts.isTypeReferenceNode(type) && ts.isIdentifier(type.typeName)) {
+    const found = declarationOf(type.typeName.text, type.getSourceFile().fileName);
+    if (found === undefined) return false;
+    return ts.isTypeAliasDeclaration(found) ? isValue(found.type) : partsIn(found).length === 0;
+  }
   const { StringKeyword, NumberKeyword, BooleanKeyword, UndefinedKeyword } = ts.SyntaxKind;
   return [StringKeyword, NumberKeyword, BooleanKeyword, UndefinedKeyword].some((kind) => kind === type.kind);
 }

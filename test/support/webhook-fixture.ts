@@ -2,13 +2,14 @@ import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
 import { Channel } from '../../src/core/log/channel.ts';
 import { Feed } from '../../src/core/log/feed.ts';
-import type { Event, EventType, PendingRow } from '../../src/core/model/event.ts';
+import type { Event, EventType, LogEntry, PendingRow } from '../../src/core/model/event.ts';
 import { NO_INCLUDES } from '../../src/core/model/include.ts';
 import type { Clock } from '../../src/core/model/ports/host-ports.ts';
 import type { NewWebhook, WebhookStore } from '../../src/core/model/ports/webhooks-ports.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { webhookStore } from '../../src/core/state/webhooks-store.ts';
+import { DeliveredEvents, type DeliveredEventsParts } from '../../src/core/webhooks/delivered-events.ts';
 import { Dispatcher, type DispatcherParts } from '../../src/core/webhooks/dispatcher.ts';
 import { Poster } from '../../src/core/webhooks/poster.ts';
 import { plainJson } from './event-json.ts';
@@ -40,12 +41,15 @@ export class WebhookFixture {
   dispatcher: Dispatcher;
   readonly #posterClock: Clock;
   #path: string;
-  #parts: Partial<DispatcherParts>;
+  #parts: Partial<DispatcherParts & DeliveredEventsParts>;
   #retryWaitsMs: readonly number[];
 
   constructor(
     retryWaitsMs: readonly number[] = [10, 10],
-    { posterClock = systemClock, ...parts }: Partial<DispatcherParts> & { readonly posterClock?: Clock } = {},
+    {
+      posterClock = systemClock,
+      ...parts
+    }: Partial<DispatcherParts & DeliveredEventsParts> & { readonly posterClock?: Clock } = {},
   ) {
     this.#posterClock = posterClock;
     files += 1;
@@ -63,16 +67,15 @@ export class WebhookFixture {
   restart(): Dispatcher {
     const poster = new Poster({ version: '1', clock: this.#posterClock, retryWaitsMs: this.#retryWaitsMs });
     const { feed, store } = this;
-    const json = plainJson();
+    const rowNow = (rowId: number): LogEntry | undefined => this.messages.rows.get(rowId);
+    const events = new DeliveredEvents({ feed, rowNow, json: plainJson(), ready: () => undefined, ...this.#parts });
     this.dispatcher = new Dispatcher({
       feed,
-      rowNow: (rowId) => this.messages.rows.get(rowId),
+      events,
       store,
       poster,
       clock: systemClock,
       log: this.log,
-      json,
-      ready: () => undefined,
       ...this.#parts,
     });
     this.dispatcher.start();

@@ -3,28 +3,27 @@ import type { LogEntry } from '../model/event.ts';
 import { eventFilter } from '../model/event-filter.ts';
 import type { Offset } from '../model/offset.ts';
 import { parsedUrl } from '../model/parsed-url.ts';
-import type { ConsumerTask, EventConsumer, Handled } from '../model/ports/feed-ports.ts';
+import type { ConsumerTask, EventConsumer, Handled, RowFeed } from '../model/ports/feed-ports.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
 import type { EndedDelivery, WebhookStore } from '../model/ports/webhooks-ports.ts';
 import { type DeliveryRecord, type RetriedDelivery, type StoredWebhook, wantsChanges } from '../model/webhook.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
+import type { DeliveredEvents } from './delivered-events.ts';
 import { holdWaitMs, type PostResult } from './delivery-attempts.ts';
-import { currentEntry, droppedEntry, type EntrySource } from './delivery-entry.ts';
 import { deliveryId, deliveryName, goneRecord, logEnd, postRecord, retriedDelivery } from './delivery-record.ts';
-import { callerOf, type DeliveryTextParts, deliveryText } from './delivery-text.ts';
 import type { Post, Poster, Sending } from './poster.ts';
 import type { ProgressBatcher } from './progress-batcher.ts';
 import type { RecentAttempts } from './recent-attempts.ts';
 
-export interface DeliveryWorkerParts extends EntrySource, DeliveryTextParts {
+export interface DeliveryWorkerParts {
+  readonly feed: RowFeed;
+  readonly events: DeliveredEvents;
   readonly store: WebhookStore;
   readonly progress: ProgressBatcher;
   readonly poster: Poster;
   readonly clock: Clock;
   readonly log: Log;
   readonly recentAttempts: RecentAttempts;
-  /** Called after each failed attempt of a retried delivery. */
-  readonly onRetry?: ((webhookId: string) => void) | undefined;
 }
 
 type Decision =
@@ -107,8 +106,7 @@ export class DeliveryWorker {
   }
 
   #filterOf(webhook: StoredWebhook): (entry: LogEntry) => boolean {
-    const { keyId } = webhook;
-    return eventFilter(webhook, () => (keyId === null ? undefined : this.#parts.callerOf?.(keyId)?.key));
+    return eventFilter(webhook, () => this.#parts.events.keyOf(webhook));
   }
 
   /** Attempts a retried delivery now instead of waiting until it is due. */
@@ -181,7 +179,7 @@ export class DeliveryWorker {
       this.#isReplaying = false;
       return;
     }
-    const entry = droppedEntry(this.#parts, dropped, this.#webhook, this.offset);
+    const entry = this.#parts.events.dropped(dropped, this.#webhook, this.offset);
     const handled =
       entry === undefined
         ? { isDone: true as const, record: goneRecord(id, dropped.rowId, dropped.rowId, clock) }
@@ -211,20 +209,20 @@ export class DeliveryWorker {
       return { kind: 'not_now' };
     }
     if (!this.#isSubscribed(entry)) return { kind: 'over' };
-    const { ready, clock } = this.#parts;
-    await ready(webhook.include);
+    const { events, clock } = this.#parts;
+    await events.ready(webhook);
     if (this.#isStopped) return { kind: 'not_now' };
-    const caller = callerOf(this.#parts, webhook);
+    const caller = events.callerOf(webhook);
     // Skips events that the key may not read, like events that the webhook did not subscribe to.
     if (caller?.feed.admits(entry) === false) return { kind: 'over' };
     if (await this.#isTooEarly()) return { kind: 'not_now' };
     const id = deliveryId(webhook.id, deliveryName(entry));
     if (this.#retried?.id !== id) this.#setRetried(null);
-    const now = this.#retried === null ? entry : currentEntry(this.#parts, entry);
+    const now = this.#retried === null ? entry : events.current(entry);
     if (now === undefined) return { kind: 'over', record: goneRecord(webhook.id, entry.rowId, entry.rowId, clock) };
     const attemptsBefore = this.#retried?.attempts ?? 0;
     const revision = this.#revision;
-    const text = await deliveryText(this.#parts, webhook, now, caller);
+    const text = await events.text(webhook, now, caller);
     // While the text was made, the webhook's settings or its key's rights may have changed.
     if (this.#isStopped || revision !== this.#revision) return { kind: 'not_now' };
     if (text === undefined) return { kind: 'over' };
@@ -278,7 +276,6 @@ export class DeliveryWorker {
       const fields = { webhook: this.#webhook.id, event: entry.event.type, row_id: entry.rowId, attempts, error };
       log.warn('holding an event for a webhook, retrying until it succeeds', fields);
     }
-    this.#parts.onRetry?.(this.#webhook.id);
     if (retried.gone !== true) await this.#waitForAttempt(result.askedWaitMs ?? holdWaitMs(attempts));
   }
 

@@ -5,6 +5,7 @@ import type { NewWebhook, ReplayFrom, WebhookChanges, WebhookRegistry } from '..
 import { invalidRequest, problem } from '../model/problems.ts';
 import {
   type DeliveryRecord,
+  type DeliveryWatcher,
   type DetailedDelivery,
   type StoredWebhook,
   type WebhookStatus,
@@ -14,7 +15,6 @@ import {
 import { changedWebhook, shownSettings } from '../model/webhook-settings.ts';
 import { withRows } from './delivered-rows.ts';
 import { DeliveryWorker, type DeliveryWorkerParts } from './delivery-worker.ts';
-import type { Poster } from './poster.ts';
 import { ProgressBatcher } from './progress-batcher.ts';
 import { RecentAttempts } from './recent-attempts.ts';
 import { SinglePosts } from './single-posts.ts';
@@ -26,8 +26,7 @@ import { SinglePosts } from './single-posts.ts';
 const RETRY_MS = 1000;
 
 export interface DispatcherParts extends Omit<DeliveryWorkerParts, 'progress' | 'recentAttempts'> {
-  readonly poster: Poster;
-  readonly onOutcome?: (record: DeliveryRecord, webhookId: string) => void;
+  readonly watcher?: DeliveryWatcher;
 }
 
 /**
@@ -39,13 +38,15 @@ export class Dispatcher implements WebhookRegistry {
   readonly #workerParts: DeliveryWorkerParts;
   readonly #progress: ProgressBatcher;
   readonly #workers = new Map<string, DeliveryWorker>();
-  readonly #recentAttempts = new RecentAttempts();
+  readonly #recentAttempts: RecentAttempts;
   readonly #singles: SinglePosts;
   #closing: Promise<void> | undefined;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
-    this.#progress = new ProgressBatcher(parts);
+    const { watcher } = parts;
+    this.#progress = new ProgressBatcher({ ...parts, onOutcome: (...ended) => watcher?.countDelivery(...ended) });
+    this.#recentAttempts = new RecentAttempts((webhookId) => watcher?.countRetry(webhookId));
     this.#workerParts = { ...parts, progress: this.#progress, recentAttempts: this.#recentAttempts };
     const offsetOf = ({ id, offset }: StoredWebhook) => this.#workers.get(id)?.offset ?? offset;
     this.#singles = new SinglePosts({ ...this.#workerParts, offsetOf });
@@ -64,7 +65,7 @@ export class Dispatcher implements WebhookRegistry {
   refresh(keyId: string): void {
     this.#progress.flush();
     for (const webhook of this.#parts.store.list().filter((one) => one.keyId === keyId)) {
-      if (this.#isValid(webhook)) this.#open(webhook);
+      if (this.#parts.events.isValid(webhook)) this.#open(webhook);
       else {
         this.#workers.get(webhook.id)?.cancel();
         this.#workers.delete(webhook.id);
@@ -150,7 +151,7 @@ export class Dispatcher implements WebhookRegistry {
   detailedDeliveries(id: string): readonly DetailedDelivery[] {
     const records = this.deliveries(id);
     const detailed = this.#recentAttempts.detailed(this.#existing(id), records);
-    return withRows(detailed, id, (rowId) => this.#parts.rowNow(rowId));
+    return withRows(detailed, id, (rowId) => this.#parts.events.rowNow(rowId));
   }
 
   lastDelivery(id: string): DeliveryRecord | undefined {
@@ -243,7 +244,7 @@ export class Dispatcher implements WebhookRegistry {
   }
 
   #open(webhook: StoredWebhook): void {
-    if (this.#workers.has(webhook.id) || !this.#isValid(webhook)) return;
+    if (this.#workers.has(webhook.id) || !this.#parts.events.isValid(webhook)) return;
     const worker = new DeliveryWorker(webhook, this.#workerParts);
     this.#workers.set(webhook.id, worker);
     worker.start();
@@ -262,10 +263,6 @@ export class Dispatcher implements WebhookRegistry {
   #assertHost(url: string): void {
     const message = this.#parts.poster.refusal(url);
     if (message !== undefined) throw invalidRequest([{ pointer: '/url', message }]);
-  }
-
-  #isValid({ keyId }: StoredWebhook): boolean {
-    return keyId === null || this.#parts.callerOf?.(keyId) !== undefined;
   }
 
   #existing(id: string): StoredWebhook {

@@ -27,9 +27,17 @@ export class RecentAttempts {
   /** Key: a webhook's id. Value: the webhook's retried delivery. */
   readonly #retried = new Map<string, DetailedDelivery>();
 
+  readonly #onRetry: (webhookId: string) => void;
+
+  /** `onRetry` is called after each failed attempt of a retried delivery. */
+  constructor(onRetry: (webhookId: string) => void) {
+    this.#onRetry = onRetry;
+  }
+
   /** Keeps the attempts of a delivery that failed and is retried. */
   keepRetried(webhookId: string, retried: Omit<DetailedDelivery, 'outcome'>, result: PostResult): void {
     this.#retried.set(webhookId, { ...retried, outcome: 'held', ...this.#attemptsOf(webhookId, retried.id, result) });
+    this.#onRetry(webhookId);
   }
 
   /** Keeps the attempts of a finished delivery, including those made while it was retried. */

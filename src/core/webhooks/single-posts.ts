@@ -1,20 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Offset } from '../model/offset.ts';
-import type { WebhookStore } from '../model/ports/webhooks-ports.ts';
 import { problem } from '../model/problems.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookTestResult } from '../model/webhook.ts';
 import type { DeliveryAttempts } from './delivery-attempts.ts';
-import { droppedEntry, type EntrySource } from './delivery-entry.ts';
 import { deliveryId, deliveryName, postRecord, requestedPost } from './delivery-record.ts';
-import { callerOf, type DeliveryTextParts, deliveryText } from './delivery-text.ts';
 import type { DeliveryWorkerParts } from './delivery-worker.ts';
 import type { Post } from './poster.ts';
 
 export interface SinglePostsParts
-  extends EntrySource,
-    DeliveryTextParts,
-    Pick<DeliveryWorkerParts, 'poster' | 'progress' | 'clock' | 'recentAttempts'> {
-  readonly store: WebhookStore;
+  extends Pick<DeliveryWorkerParts, 'events' | 'store' | 'poster' | 'progress' | 'clock' | 'recentAttempts'> {
   /** Returns the offset up to which a webhook's events are done. */
   readonly offsetOf: (webhook: StoredWebhook) => Offset;
 }
@@ -65,17 +59,17 @@ export class SinglePosts {
   }
 
   async #postOf(to: StoredWebhook, record: DeliveryRecord): Promise<Post | undefined> {
-    const parts = this.#parts;
-    const entry = droppedEntry(parts, { rowId: record.row_id, change: 0 }, to, parts.offsetOf(to));
+    const { events, offsetOf } = this.#parts;
+    const entry = events.dropped({ rowId: record.row_id, change: 0 }, to, offsetOf(to));
     // The entry's delivery id differs from the record's id if the delivery was for a change or a test, or if chat.db
     // was replaced since.
     if (entry === undefined || deliveryId(to.id, deliveryName(entry)) !== record.id) return undefined;
-    await parts.ready(to.include);
-    const caller = callerOf(parts, to);
+    await events.ready(to);
+    const caller = events.callerOf(to);
     if (caller?.feed.admits(entry) === false) return undefined;
-    const json = await deliveryText(parts, to, entry, caller);
+    const json = await events.text(to, entry, caller);
     // While the text was made, the key's rights may have shrunk.
-    if (callerOf(parts, to)?.feed.admits(entry) === false) return undefined;
+    if (events.callerOf(to)?.feed.admits(entry) === false) return undefined;
     return json === undefined ? undefined : { to, id: record.id, event: entry.event.type, json, retry: false };
   }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { imports, pathOf, relativeImports, roomOf, root, sources } from './support/imports.ts';
@@ -91,6 +91,31 @@ const NAMED: Readonly<Record<string, readonly [lines: number, why: string]>> = {
   simulator: [42, '--demo is an option of every command.'],
 };
 
+/** Suites of unit/ and integration/ that load a feature. */
+const MOST_SUITES = 41;
+
+/** Returns the line of an import. */
+function lineOf({ file, line }: { readonly file: string; readonly line: number }): string {
+  return readFileSync(join(root, file), 'utf8').split('\n')[line - 1] ?? '';
+}
+
+/** Returns the features that a test loads, directly or not. The simulator is a tool of tests; the lists are of all. */
+function loadedBy(test: string): readonly string[] {
+  const files = new Set([test]);
+  const features = new Set<string>();
+  // Sees what is added while it runs.
+  for (const file of files) {
+    for (const one of imports(file)) {
+      const isLoaded = one.target.startsWith('.') && !lineOf(one).includes('import type');
+      const path = pathOf(one);
+      const name = LISTS.includes(path) ? path : featureOf(path);
+      if (isLoaded && name !== undefined && name !== 'simulator') features.add(name);
+      else if (isLoaded && path.endsWith('.ts') && existsSync(join(root, path))) files.add(path);
+    }
+  }
+  return [...features];
+}
+
 describe('the features', () => {
   test('are not imported by the core, and their lists only by the roots', () => {
     const wrong = relativeImports
@@ -137,8 +162,9 @@ describe('the features', () => {
   // A declaration is loaded by every command, so it loads nothing of its feature but small tables and words.
   test('are declared by modules that load no other code of theirs', () => {
     const heavy = featureNames().flatMap((name) =>
-      imports(`${FEATURES}${name}/feature.ts`).filter(({ file, line, target }) => {
-        const text = readFileSync(join(root, file), 'utf8').split('\n')[line - 1] ?? '';
+      imports(`${FEATURES}${name}/feature.ts`).filter((one) => {
+        const { target } = one;
+        const text = lineOf(one);
         const isLoaded = !text.includes('import type') && !text.includes('import(');
         return isLoaded && target.startsWith('./') && !LIGHT_FILES.includes(basename(target));
       }),
@@ -159,5 +185,14 @@ describe('the features', () => {
     // A new feature begins at 0.
     const allowed = featureNames().map((name) => [name, NAMED[name]?.[0] ?? 0]);
     expect(Object.fromEntries(found)).toEqual(Object.fromEntries(allowed));
+  });
+
+  // The suites of unit/ and integration/ that reach none are the core's own tests without any feature.
+  test('are loaded by few suites of the core', () => {
+    const loading = ['test/unit', 'test/integration']
+      .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(folder, name)))
+      .filter((file) => file.endsWith('.test.ts') && loadedBy(file).length > 0);
+    // Only falls: a test of a feature belongs to the feature's folder.
+    expect(loading).toHaveLength(MOST_SUITES);
   });
 });

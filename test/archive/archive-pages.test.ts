@@ -207,6 +207,8 @@ test('a card says what its sentence says, people have their names, and votes are
   };
   const music = { type: 'music', url: 'https://example.org/', music: { track: 'Track', artist: 'Band' } };
   expect(shown({ kind: 'link', link: music })).toContain('>Music: Track by Band<');
+  const claimed = { type: 'page', url: 'https://example.org/login', title: 'Your bank', site_name: 'bank.example' };
+  expect(shown({ kind: 'link', link: claimed })).toContain('<small><bdi>https://example.org/login</bdi></small>');
   const business = { type: 'quick_reply', summary: 'Choose', options: ['Yes', 'No'] };
   const asked = shown({ kind: 'app', app: { type: 'business', bundle_id: 'com.apple.b', business } });
   expect(asked).toContain('Question: Choose (Yes, No)');

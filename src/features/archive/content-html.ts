@@ -73,12 +73,13 @@ function linkHtml(link: LinkPreview, note: string | undefined): Html {
   const { type, url, title, summary, site_name: site } = link;
   // Linked music, apps and places have their name in other members than `title`. The note reads those members.
   const shown = (type === 'page' ? title : note) ?? url ?? 'A link';
+  // The sender's device writes the name of the site, so the address is always in sight.
   const href = safeLink(url);
   const heading =
     href === undefined
       ? html`<bdi>${shown}</bdi>`
       : html`<a href="${href}" rel="noopener noreferrer"><bdi>${shown}</bdi></a>`;
-  return html`<div class="card"><p>${heading}</p>${summary !== undefined && html`<p dir="auto">${summary}</p>`}<small><bdi>${site ?? (title === undefined ? undefined : url)}</bdi></small></div>`;
+  return html`<div class="card"><p>${heading}</p>${summary !== undefined && html`<p dir="auto">${summary}</p>`}<small><bdi>${shown === url ? site : (url ?? site)}</bdi></small></div>`;
 }
 
 function appHtml(app: AppCard, note: string | undefined): Html {

@@ -62,7 +62,7 @@ function LinkCard(link: LinkPreview): VNode {
         </span>
       )}
       <span class="small quiet cut">
-        {placeholder ? 'Messages is still fetching this preview' : (site ?? address?.host ?? '')}
+        {placeholder ? 'Messages is still fetching this preview' : (address?.host ?? site ?? '')}
       </span>
     </Bubble>
   );

@@ -55,7 +55,7 @@ test-slow: $(BUILD) $(PROGRAMS) ## what takes longer: costs, pages in a browser,
 	npm test --silent -- --runInBand test/cost
 	npm test --silent -- --testPathIgnorePatterns /node_modules/ /test/faults/fleet -- test/browser test/faults test/fleet test/install
 
-test-fleet: $(BUILD) $(PROGRAMS) ## fleets whose parts are killed, stopped and lost, three minutes; needs nats-server
+test-fleet: $(BUILD) $(PROGRAMS) ## fleets whose parts are killed, stopped and lost, five minutes; needs nats-server
 	npm test --silent -- --runInBand test/faults/fleet
 
 test-long: $(BUILD) $(PROGRAMS) ## hours: every fault, and random tests asked far more often (TESTS=FILE)

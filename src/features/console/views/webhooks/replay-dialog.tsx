@@ -47,10 +47,9 @@ function choicesFor({ row_id: row, dropped }: ShownWebhook): readonly Choice[] {
 function Fields({ webhook }: { readonly webhook: ShownWebhook }): VNode {
   const choices = choicesFor(webhook);
   const which = useSignal<Which>(choices[0]?.value ?? 'after');
-  const row = Math.max(0, webhook.row_id - 10);
   return (
     <span class="pick">
-      {choices.map(({ value, ...words }) => (
+      {choices.map(({ value, ...words }) => [
         <Option
           key={value}
           type="radio"
@@ -61,35 +60,38 @@ function Fields({ webhook }: { readonly webhook: ShownWebhook }): VNode {
             which.value = value;
           }}
           {...words}
-        />
-      ))}
-      {which.value === 'after' &&
-        (knowsTimes() ? (
-          <input
-            class="input"
-            type="datetime-local"
-            name="time"
-            aria-label="Time"
-            required
-            defaultValue={fieldTimeOf(Date.now() - HOUR_MS)}
-            max={fieldTimeOf(Date.now())}
-          />
-        ) : (
-          <input
-            class="input"
-            type="number"
-            name="row"
-            aria-label="Row"
-            required
-            min={0}
-            max={webhook.row_id}
-            step={1}
-            defaultValue={String(row)}
-          />
-        ))}
+        />,
+        value === 'after' && which.value === value && <AfterField key="field" webhook={webhook} />,
+      ])}
     </span>
   );
 }
+
+/** The field for the time or the row after which everything is delivered. */
+const AfterField = ({ webhook: { row_id: row } }: { readonly webhook: ShownWebhook }): VNode =>
+  knowsTimes() ? (
+    <input
+      class="input"
+      type="datetime-local"
+      name="time"
+      aria-label="Time"
+      required
+      defaultValue={fieldTimeOf(Date.now() - HOUR_MS)}
+      max={fieldTimeOf(Date.now())}
+    />
+  ) : (
+    <input
+      class="input"
+      type="number"
+      name="row"
+      aria-label="Row"
+      required
+      min={0}
+      max={row}
+      step={1}
+      defaultValue={String(Math.max(0, row - 10))}
+    />
+  );
 
 /** Returns the row before the first message since a time; undefined if there is none. */
 async function rowBefore(time: string): Promise<number | undefined> {

@@ -23,9 +23,12 @@ export function SecretField({ secret, isStored, change }: SecretProps): VNode {
     toast('Give this secret to the receiver now: it is not shown again');
   };
   return (
-    <div class="row">
+    <div class="row with-field">
       <div class="grow">
-        <Field label="Secret" hint="Signs each delivery, so that your receiver knows who sent it. Shown only now.">
+        <Field
+          label="Secret"
+          hint={`Signs each delivery, so that your receiver knows who sent it.${secret === '' ? '' : ' Shown only now.'}`}
+        >
           <input
             class="input mono"
             type="text"

@@ -1,5 +1,6 @@
 // Takes the screenshots of the console and the reference, on a demo of its own:
 //   node docs/img/pages.mjs       (after make build; needs Chromium, and a font with emoji)
+// With --check, writes none, and fails if one that is there looks different.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,6 +15,9 @@ const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const home = mkdtempSync(join(tmpdir(), 'postern-pictures-'));
 const dir = join(home, 'demo');
 const [ANA, BEN, CHO, GARDEN] = ['+15550100', '+15550101', 'cho@example.com', 'any;+;chat424242'];
+const isCheck = process.argv.includes('--check');
+/** The share of the pixels that may differ from a picture, in which for example the times are others. */
+const MAX_DIFFERENCE = 0.03;
 const WIDE = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
 const PLAN = `<body style="margin:0;font-family:sans-serif"><svg xmlns="http://www.w3.org/2000/svg" width="420" height="240" style="background:#dcefd4">
@@ -39,7 +43,8 @@ try {
   const [, url] = /(http:\/\/[\d.:]+)\/docs/.exec(output);
   const [, key] = /^api_key = "(.+)"/m.exec(readFileSync(join(dir, 'config.toml'), 'utf8'));
   await write();
-  // First: on the small screen, what the people say next would soon push the picture out of sight.
+  // From here on the people say nothing, so that every picture is of the same moment.
+  for (const pid of children(demo.pid)) process.kill(pid, 'SIGSTOP');
   await picture('console-phone', PHONE, 'light', thread);
   await picture('console-light', WIDE, 'light', thread);
   await picture('console-dark', WIDE, 'dark', thread);
@@ -96,10 +101,16 @@ try {
   }
 } finally {
   await browser.close();
+  for (const pid of children(demo.pid)) process.kill(pid, 'SIGCONT');
   const ended = once(demo, 'exit');
   demo.kill();
   await ended;
   rmSync(home, { recursive: true, force: true });
+}
+
+/** Returns the ids of a process's children. */
+function children(pid) {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
 }
 
 /** What the people say. */
@@ -132,12 +143,51 @@ async function pair(name, colorScheme, shows) {
   await page.setContent(
     `<body style="margin:32px;display:flex;gap:24px;background:${ground}">${shots.map(window).join('')}`,
   );
-  await page.screenshot({ path: join(here, `${name}.png`) });
+  await keep(name, await page.screenshot());
   await page.close();
 }
 
 async function picture(name, viewport, colorScheme, show) {
-  writeFileSync(join(here, `${name}.png`), await shot(viewport, colorScheme, show));
+  await keep(name, await shot(viewport, colorScheme, show));
+}
+
+async function keep(name, png) {
+  const path = join(here, `${name}.png`);
+  if (!isCheck) {
+    writeFileSync(path, png);
+    return;
+  }
+  const share = await difference(readFileSync(path), png);
+  console.log(`${name}.png: ${(share * 100).toFixed(2)} % of the pixels differ`);
+  if (share > MAX_DIFFERENCE) process.exitCode = 1;
+}
+
+/** Returns the share of the pixels in which two pictures differ visibly; 1 if their sizes differ. */
+async function difference(...pngs) {
+  const page = await browser.newPage();
+  const share = await page.evaluate(
+    async (pictures) => {
+      const [one, other] = await Promise.all(
+        pictures.map(async (base64) => {
+          const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+          const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+          const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
+          context.drawImage(image, 0, 0);
+          return context.getImageData(0, 0, image.width, image.height);
+        }),
+      );
+      if (one.width !== other.width || one.height !== other.height) return 1;
+      let differing = 0;
+      for (let at = 0; at < one.data.length; at += 4) {
+        const distance = [0, 1, 2].reduce((sum, n) => sum + Math.abs(one.data[at + n] - other.data[at + n]), 0);
+        if (distance > 48) differing += 1;
+      }
+      return differing / (one.width * one.height);
+    },
+    pngs.map((png) => png.toString('base64')),
+  );
+  await page.close();
+  return share;
 }
 
 async function shot(viewport, colorScheme, show) {

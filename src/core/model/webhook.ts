@@ -230,6 +230,6 @@ export interface WebhookTestResult {
 export interface DeliveryWatcher {
   /** Called with the outcome of a delivery. */
   countDelivery(record: DeliveryRecord, webhookId: string): void;
-  /** Called when a webhook begins to hold its events. */
+  /** Called after each failed attempt of a retried delivery. */
   countRetry(webhookId: string): void;
 }

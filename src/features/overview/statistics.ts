@@ -140,7 +140,7 @@ export class Statistics implements DeliveryWatcher {
     for (const span of ['hour', 'day'] as const) this.#add('webhooks', span, name, webhookId);
   }
 
-  /** Counts that a webhook failed, and holds its events. */
+  /** Counts a failed attempt of a delivery that is retried. */
   countRetry(webhookId: string): void {
     this.count('webhooks', 'failed', webhookId);
   }

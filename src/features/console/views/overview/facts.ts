@@ -2,7 +2,7 @@
 
 import type { SearchReport } from '../../../../client/search-types.ts';
 import type { PermissionReport } from '../../../../core/model/ports/permissions-ports.ts';
-import type { StatusReport } from '../../../../core/model/status.ts';
+import { isBehind, type StatusReport } from '../../../../core/model/status.ts';
 import type { Verdict } from '../../../../core/model/verdict.ts';
 import { number, spanOf } from '../../service/words.ts';
 
@@ -68,7 +68,7 @@ function permissionFact({ name, state, detail }: PermissionReport, answerMs: num
 }
 
 function webhooksFact({ webhooks }: StatusReport, waiting: number): HealthFact {
-  const behind = webhooks.filter(({ state }) => state === 'failing' || state === 'held').length;
+  const behind = webhooks.filter(isBehind).length;
   const paused = webhooks.filter(({ state }) => state === 'paused').length;
   const active = webhooks.length - paused;
   const dropped = webhooks.reduce((sum, one) => sum + (one.dropped ?? 0), 0);

@@ -3,7 +3,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { Overview, WebhookOverview } from '../../../../client/overview-types.ts';
 import type { PermissionReport } from '../../../../core/model/ports/permissions-ports.ts';
-import { type WebhookSummary, webhookLabel } from '../../../../core/model/status.ts';
+import { isBehind, type WebhookSummary, webhookLabel } from '../../../../core/model/status.ts';
 import { Exactly } from '../../parts/exactly.tsx';
 import { Button, Card, Countdown, Empty, Icon, Tag } from '../../parts/parts.tsx';
 import { recipientOf } from '../../service/directory.ts';
@@ -118,8 +118,8 @@ function ApprovalTodo({ approvals, count = approvals.length }: ApprovalProps): V
   );
 }
 
-const needsSomebody = ({ state, paused_by: by, dropped = 0 }: WebhookSummary): boolean =>
-  dropped > 0 || state === 'failing' || state === 'held' || by !== undefined;
+const needsSomebody = (webhook: WebhookSummary): boolean =>
+  isBehind(webhook) || (webhook.dropped ?? 0) > 0 || webhook.paused_by !== undefined;
 
 interface WebhookProps extends Pick<NeedsProps, 'again'> {
   readonly webhook: WebhookSummary;

@@ -9,6 +9,6 @@ export default {
   testSequencer: '<rootDir>/test/support/suite/sequencer.mjs',
   // For what hangs, and for nothing else: on a machine with ten times the load everything takes ten times as long.
   testTimeout: 120_000,
-  // The tests wait half of their time, so five of them keep two cores busy.
-  maxWorkers: 5,
+  // The tests wait a third of their time, so four of them keep two cores busy.
+  maxWorkers: 4,
 };

@@ -49,7 +49,8 @@ export function openStateDatabase(path: string, features: readonly Migrated[] = 
   let database: Sqlite | undefined;
   try {
     claimPrivateFile(path);
-    database = openSqlite(path);
+    const opened = openSqlite(path);
+    database = opened;
     assertUndamaged(database);
     // `versionOf` throws if the file is not Postern's, so the call comes before anything is written.
     const version = versionOf(database);
@@ -59,8 +60,11 @@ export function openStateDatabase(path: string, features: readonly Migrated[] = 
     // A checkpoint waits for the disk. 4000 pages mean one checkpoint per 16 MiB written, instead of one per 4 MiB.
     database.exec('PRAGMA wal_autocheckpoint = 4000');
     database.exec('PRAGMA foreign_keys = ON');
-    migrate(database, version);
-    for (const feature of features) migrateFeature(database, feature);
+    // One transaction: a start after an update changes all tables or none.
+    database.transaction(() => {
+      migrate(opened, version);
+      for (const feature of features) migrateFeature(opened, feature);
+    });
     assertComplete(database, features);
     return database;
   } catch (error) {
@@ -135,18 +139,15 @@ function migrateFeature(database: Sqlite, { name, migrations = [] }: Migrated): 
   const version = Number(database.prepare('SELECT version FROM feature WHERE name = ?').get(name)?.[0] ?? 0);
   if (version === migrations.length) return;
   if (version > migrations.length) throw new Error(`a newer version of Postern wrote the tables of ${name}`);
-  database.transaction(() => {
-    for (const migration of migrations.slice(version)) database.exec(migration);
-    database.prepare('INSERT OR REPLACE INTO feature (name, version) VALUES (?, ?)').run(name, migrations.length);
-  });
+  for (const migration of migrations.slice(version)) database.exec(migration);
+  database.prepare('INSERT OR REPLACE INTO feature (name, version) VALUES (?, ?)').run(name, migrations.length);
 }
 
 function migrate(database: Sqlite, version: number): void {
-  database.transaction(() => {
-    const done = version === 0 ? 0 : version - FIRST_VERSION + 1;
-    for (const migration of MIGRATIONS.slice(done)) database.exec(migration);
-    database.exec(`PRAGMA user_version = ${NEWEST_VERSION}`);
-  });
+  if (version === NEWEST_VERSION) return;
+  const done = version === 0 ? 0 : version - FIRST_VERSION + 1;
+  for (const migration of MIGRATIONS.slice(done)) database.exec(migration);
+  database.exec(`PRAGMA user_version = ${NEWEST_VERSION}`);
 }
 
 /**

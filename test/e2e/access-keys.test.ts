@@ -161,6 +161,12 @@ describe('what a key may not read does not exist for it', () => {
     expect(bodiesOf((await get('/messages')).json)).toEqual(['from-cleo', 'from-ana']);
   });
 
+  test('a conversation is named by a bare address too, as at the owner', async () => {
+    const { get } = await fixture.key({ preset: 'reader', read: [CLEO] });
+    expect(bodiesOf((await get(`/messages?conversation_id=${CLEO}`)).json)).toEqual(['from-cleo']);
+    expect(bodiesOf((await get(`/messages?conversation_id=${encodeURIComponent(ANA)}`)).json)).toEqual([]);
+  });
+
   test('a group is opened by its id, whatever service the id names', async () => {
     const { get, record } = await fixture.key({ preset: 'reader', read: ['iMessage;+;chat77'] });
     expect(record.read).toEqual([GARDEN]);

@@ -8,7 +8,7 @@ import { Receiver } from '../support/receiver.ts';
 
 let fixture: AccessFixture;
 const start = async (): Promise<void> => {
-  fixture = await AccessFixture.start({}, { isKilled: true });
+  fixture = await AccessFixture.start({}, { isProcess: true });
 };
 const dispose = (): Promise<void> => fixture.dispose();
 

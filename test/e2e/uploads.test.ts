@@ -15,7 +15,7 @@ const SECRET_TEXT = 'nobody may read this in a log';
 
 let fixture: AccessFixture;
 beforeAll(async () => {
-  fixture = await AccessFixture.start({}, { isKilled: true });
+  fixture = await AccessFixture.start({}, { isProcess: true });
 });
 afterAll(() => fixture.dispose());
 

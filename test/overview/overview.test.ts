@@ -14,7 +14,8 @@ const APPLE_EPOCH_MS = 978_307_200_000;
 
 let fixture: AccessFixture;
 beforeAll(async () => {
-  fixture = await AccessFixture.start();
+  // A process, because the status names the command that runs with it.
+  fixture = await AccessFixture.start({}, { isProcess: true });
 });
 afterAll(() => fixture.dispose());
 

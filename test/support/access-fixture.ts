@@ -89,11 +89,11 @@ export class AccessFixture {
   /** Starts the service in this process, unless the test kills it. */
   static async start(
     settings: ServiceOptions['settings'] = {},
-    { isKilled = false }: { readonly isKilled?: boolean } = {},
+    { isProcess = false }: { readonly isProcess?: boolean } = {},
   ): Promise<AccessFixture> {
     const fixture = new AccessFixture();
     whenFileEnds(() => rmSync(fixture.folder, { recursive: true, force: true }));
-    fixture.service = await Service[isKilled ? 'start' : 'here']({
+    fixture.service = await Service[isProcess ? 'start' : 'here']({
       chatDbPath: fixture.chats.path,
       osascriptPath: fixture.osascript.path,
       settings: { ...settings, send: { confirm_ms: 100, ...settings.send } },

@@ -1,4 +1,3 @@
-import { groupId } from '../../core/model/address.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
@@ -37,7 +36,7 @@ export function limitedReader({ reader, directory, chats, shown, onRead }: Limit
     const { conversationId: id, conversationIds: ids, ...rest } = query;
     if (ids !== undefined) return { ...rest, conversationIds: chats.filter(ids, (guid) => guid) };
     if (id === undefined) return { ...rest, conversationIds: chats.guids() };
-    const best = id.includes(';') || groupId(id) !== undefined ? directory.meant(id)[0] : undefined;
+    const [best] = directory.meant(id);
     const isThere = best !== undefined && chats.has(best.guid);
     return isThere ? { ...rest, conversationId: best.guid } : { ...rest, conversationIds: [] };
   };

@@ -8,7 +8,7 @@ import { changedWebhook } from '../../core/model/webhook-settings.ts';
 import type { OwnListeners } from '../../core/runtime/own-listeners.ts';
 import { narrowed } from './narrowing.ts';
 import type { ReadableChats } from './readable.ts';
-import { DELIVERY, TEST_RESULT } from './shown-members.ts';
+import { DELIVERY, DELIVERY_RECORD, TEST_RESULT, WEBHOOK_STATUS } from './shown-members.ts';
 
 /** Maximum number of webhooks per limited key, so that one key cannot use up the limit for all webhooks together. */
 const MAX_OWN = 8;
@@ -89,11 +89,15 @@ export function limitedWebhooks(
       if (isRemoved) note(id, 'removed');
       return isRemoved;
     },
-    status: (id) => webhooks.status(own(id).id),
-    deliveries: (id) => webhooks.deliveries(own(id).id),
+    status: async (id) => narrowed(await webhooks.status(own(id).id), WEBHOOK_STATUS, chats),
+    deliveries: async (id) =>
+      (await webhooks.deliveries(own(id).id)).map((record) => narrowed(record, DELIVERY_RECORD, chats)),
     detailedDeliveries: async (id) =>
       (await webhooks.detailedDeliveries(own(id).id)).map((delivery) => narrowed(delivery, DELIVERY, chats)),
-    lastDelivery: (id) => webhooks.lastDelivery(own(id).id),
+    async lastDelivery(id) {
+      const record = await webhooks.lastDelivery(own(id).id);
+      return record && narrowed(record, DELIVERY_RECORD, chats);
+    },
     test: async (id) => narrowed(await webhooks.test(own(id).id), TEST_RESULT, chats),
     resend: async (id, delivery) => narrowed(await webhooks.resend(own(id).id, delivery), TEST_RESULT, chats),
     retry: (id) => webhooks.retry(own(id).id),

@@ -1,6 +1,9 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
+import type * as invocations from '../../src/core/cli/invocation.ts';
+import { packageVersion } from '../../src/core/cli/version.ts';
 import type * as configFile from '../../src/core/config/config-file.ts';
 import type * as environments from '../../src/core/config/environment.ts';
 import type * as clocks from '../../src/core/runtime/clock.ts';
@@ -8,6 +11,7 @@ import type * as commands from '../../src/core/runtime/command.ts';
 import type * as logs from '../../src/core/runtime/log.ts';
 import type * as service from '../../src/core/service.ts';
 import type * as list from '../../src/features/list.ts';
+import { PLAIN } from './plain-context.ts';
 import type { Serving } from './service-process.ts';
 import { BARE_ENVIRONMENT } from './temporary.ts';
 
@@ -25,9 +29,16 @@ export async function serveHere(homeFolder: string, configFolder: string): Promi
   const { openLog } = await built<typeof logs>('core/runtime/log');
   const { commandRunner } = await built<typeof commands>('core/runtime/command');
   const { systemClock: clock } = await built<typeof clocks>('core/runtime/clock');
+  const { folderOptions, invocationOf, programText } = await built<typeof invocations>('core/cli/invocation');
   const environment = { ...processEnvironment({ ...BARE_ENVIRONMENT, HOME: homeFolder }), features: FEATURES };
   const reading = readConfig(configFolder, environment);
   if (reading.state !== 'usable') throw new Error(JSON.stringify(reading));
+  // The program that answers say a person or a client starts.
+  process.argv[1] = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+  const context = {
+    ...{ ...PLAIN, environment, features: FEATURES, version: packageVersion(), isTerminal: false },
+    ...{ stdout: () => {}, stderr: () => {} },
+  };
   const logPath = join(homeFolder, 'service.log');
   const fd = openSync(logPath, 'a');
   const log = await openLog({ level: 'info', isTerminal: false, fd });
@@ -35,12 +46,14 @@ export async function serveHere(homeFolder: string, configFolder: string): Promi
     clock,
     log,
     supervised: false,
-    version: '1.2.3',
+    version: context.version,
     features: FEATURES,
     platform: environment.platform,
     homeFolder,
     cacheFolder: join(homeFolder, 'cache'),
     run: commandRunner(environment.env),
+    cli: { program: programText(context), options: folderOptions(configFolder, context) },
+    invocation: (command) => invocationOf(command, { configDir: configFolder }, context),
     restart() {
       throw new Error('a service in this process cannot start again');
     },

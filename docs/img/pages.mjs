@@ -17,7 +17,7 @@ const dir = join(home, 'demo');
 const [ANA, BEN, CHO, GARDEN] = ['+15550100', '+15550101', 'cho@example.com', 'any;+;chat424242'];
 const isCheck = process.argv.includes('--check');
 /** The share of the pixels that may differ from a picture, in which for example the times are others. */
-const MAX_DIFFERENCE = 0.03;
+const MAX_DIFFERENCE = 0.02;
 const WIDE = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
 const PLAN = `<body style="margin:0;font-family:sans-serif"><svg xmlns="http://www.w3.org/2000/svg" width="420" height="240" style="background:#dcefd4">

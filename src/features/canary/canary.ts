@@ -10,7 +10,7 @@ import type { MessageSender } from '../../core/model/ports/sending-ports.ts';
 import type { StatusWarning } from '../../core/model/status.ts';
 import { type ProvedSelfChat, SELF_CHAT, selfChatProblem } from '../self-chat/port.ts';
 import type { CanaryRecord, CanaryStore } from './ports.ts';
-import { type CanaryRows, foundRows } from './rows.ts';
+import { type CanaryRows, foundRows } from './found-rows.ts';
 import { canaryStore } from './store.ts';
 import { type CanaryReport, type CanaryState, canaryText } from './text.ts';
 

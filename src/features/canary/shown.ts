@@ -4,10 +4,10 @@ import type { CanaryReport } from './text.ts';
 
 /** Returns the line of `postern status` about Apple's push. */
 export function shownCanary(report: CanaryReport): ShownStatus {
-  return { label: 'Push', text: canaryText(report), tone: report.state === 'push_dead' ? 'red' : undefined };
+  return { label: 'Push', text: pushText(report), tone: report.state === 'push_dead' ? 'red' : undefined };
 }
 
-function canaryText({
+function pushText({
   state,
   arrived_at: arrivedAt,
   delay_ms: delayMs,

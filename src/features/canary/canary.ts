@@ -79,8 +79,8 @@ export class Canary {
   #record: CanaryRecord | undefined;
   /** When the next canary is due, on the monotonic clock. */
   #nextAtMs = 0;
-  /** When the most recent canary was sent, on the monotonic clock; after a restart, when this run started. */
-  #sentAtMs = 0;
+  /** When the most recent canary was sent, on the monotonic clock; undefined if this run has sent none. */
+  #sentAtMs: number | undefined;
   #waitingSinceMs = 0;
   #isSending = false;
   #isLooking = false;
@@ -95,9 +95,8 @@ export class Canary {
   start(): void {
     const { address, clock, awake } = this.#parts;
     const record = this.#loaded();
-    this.#sentAtMs = clock.monotonic();
     this.#waitingSinceMs = awake.monotonic();
-    this.#nextAtMs = this.#sentAtMs;
+    this.#nextAtMs = clock.monotonic();
     if (record?.address === address) {
       this.#record = record;
       // A send time in the future means that the Mac's clock was set back. Counts the canary as sent now.
@@ -253,7 +252,8 @@ export class Canary {
   #after(record: CanaryRecord, { isSent, hasFailed, hasArrived, hasOthers }: CanaryRows): CanaryRecord {
     const { clock, log } = this.#parts;
     if (hasArrived) {
-      const delayMs = Math.round(clock.monotonic() - this.#sentAtMs);
+      // The clock of another run is not this one's, and the Mac's time may have been set since.
+      const delayMs = this.#sentAtMs === undefined ? null : Math.round(clock.monotonic() - this.#sentAtMs);
       if (record.lost >= LOST_CANARIES) log.info("Apple's push works again", { delay_ms: delayMs });
       return {
         ...record,

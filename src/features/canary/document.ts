@@ -12,10 +12,10 @@ export const canarySchema = z.object({
   }),
   sent_at: z.string().nullable().meta({ description: 'When the last canary was sent.' }),
   arrived_at: z.string().nullable().meta({ description: 'When a canary last arrived.' }),
-  delay_ms: z
-    .int()
-    .nullable()
-    .meta({ description: 'For the canary that last arrived: milliseconds between sending and arrival.' }),
+  delay_ms: z.int().nullable().meta({
+    description:
+      'For the canary that last arrived: milliseconds between sending and arrival. Null if Postern was restarted in between.',
+  }),
   push_dead_since: z
     .string()
     .nullable()

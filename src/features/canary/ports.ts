@@ -20,6 +20,10 @@ export interface CanaryRecord {
   readonly problem: string | null;
   /** When a canary last arrived, Unix milliseconds; null if none has arrived yet. */
   readonly arrivedMs: number | null;
+  /**
+   * How long the newest canary that arrived took; null if none has arrived yet, or if Postern was restarted after that
+   * canary was sent.
+   */
   readonly delayMs: number | null;
   /** When the first of the canaries that were lost in a row was sent, Unix milliseconds; null if none was lost. */
   readonly deadSinceMs: number | null;

@@ -21,7 +21,7 @@ function pushText({
       if (arrivedAt !== null) return 'not proved: the last canary was sent, and its copy has not come';
       return `not proved: no canary has arrived on this Mac yet${problem === null ? '' : ` (${problem})`}`;
     case 'arriving':
-      return `works: the last canary arrived after ${shownSpan(Math.ceil((delayMs ?? 0) / 1000))}`;
+      return `works: the last canary arrived${delayMs === null ? '' : ` after ${shownSpan(Math.ceil(delayMs / 1000))}`}`;
     case 'push_dead':
       return `dead since ${since}: messages to yourself did not arrive, nor any other`;
     default:

@@ -30,10 +30,18 @@ describe('a canary', () => {
     expect(world.canary.report()).toMatchObject({ state: 'address_unproved', sent_at: null });
     world.isProved = true;
     expect(world.canary.report().state).toBe('unproved');
-    await world.pass(2 * MINUTE_MS);
+    world.canary.noteProved();
+    await world.pass(1);
     expect(world.sent()).toHaveLength(1);
     await world.pass(24 * HOUR_MS);
     expect(new Set(world.sent()).size).toBe(5);
+  });
+
+  test('that waits until the conversation is proved is tried once a minute', async () => {
+    world.isProved = false;
+    world.canary.start();
+    await world.pass(10 * MINUTE_MS);
+    expect(world.proofs).toBe(11);
   });
 
   test.each([

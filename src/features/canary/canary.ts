@@ -9,14 +9,18 @@ import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
 import type { MessageSender } from '../../core/model/ports/sending-ports.ts';
 import type { StatusWarning } from '../../core/model/status.ts';
 import { type ProvedSelfChat, SELF_CHAT, selfChatProblem } from '../self-chat/port.ts';
-import type { CanaryRecord, CanaryStore } from './ports.ts';
 import { type CanaryRows, foundRows } from './found-rows.ts';
+import type { CanaryRecord, CanaryStore } from './ports.ts';
 import { canaryStore } from './store.ts';
 import { type CanaryReport, type CanaryState, canaryText } from './text.ts';
 
 const EVERY_MS = 6 * 60 * 60_000;
 const ARRIVES_WITHIN_MS = 10 * 60_000;
 const CHECK_EVERY_MS = 60_000;
+const NOT_CHECKED = 'could not check on the canary';
+const NOT_SENT = 'a canary could not be sent';
+const NOT_FOUND = 'could not look for a canary';
+const NOT_STORED = 'could not store what became of a canary';
 /** Longest time for which a row that Postern sent may look like an incoming one in chat.db (decision U1). */
 const OWN_MARKED_WITHIN_MS = 5000;
 /** Push counts as dead once this many canaries in a row did not arrive, and nothing else came either. */
@@ -45,6 +49,7 @@ export function openCanary(core: Core, address: string): Running {
   selfChat.useAddress(address);
   const canary = new Canary({ ...core, ...host, address, selfChat, store: canaryStore(state) });
   detector.onCommit(() => canary.noteCommit());
+  selfChat.onProved(() => canary.noteProved());
   return {
     start: () => canary.start(),
     close: () => canary.close(),
@@ -82,27 +87,21 @@ export class Canary {
   /** When the most recent canary was sent, on the monotonic clock; undefined if this run has sent none. */
   #sentAtMs: number | undefined;
   #waitingSinceMs = 0;
+  #isLoaded = false;
   #isSending = false;
   #isLooking = false;
   #isClosed = false;
   #cancel: Cancel | undefined;
   #work: Promise<void> = Promise.resolve();
+  /** The codes with which steps fail, until they succeed. Key: what the log says. */
+  readonly #failures = new Map<string, string>();
 
   constructor(parts: CanaryParts) {
     this.#parts = parts;
   }
 
   start(): void {
-    const { address, clock, awake } = this.#parts;
-    const record = this.#loaded();
-    this.#waitingSinceMs = awake.monotonic();
-    this.#nextAtMs = clock.monotonic();
-    if (record?.address === address) {
-      this.#record = record;
-      // A send time in the future means that the Mac's clock was set back. Counts the canary as sent now.
-      if (record.sentMs > clock.now()) this.#save({ ...record, sentMs: clock.now() });
-      this.#nextAtMs += Math.max((this.#record?.sentMs ?? 0) + EVERY_MS - clock.now(), 0);
-    }
+    this.#waitingSinceMs = this.#parts.awake.monotonic();
     this.#work = this.#check();
   }
 
@@ -116,6 +115,11 @@ export class Canary {
   /** Looks for the most recent canary if it may still arrive. Called after each commit to chat.db. */
   noteCommit(): void {
     if (this.#record?.outcome === 'waiting' && !this.#isSending) void this.#look();
+  }
+
+  /** Sends the canary that waited until the conversation was proved. */
+  noteProved(): void {
+    if (this.#isLoaded) this.#work = this.#work.then(async () => this.#check());
   }
 
   report(): CanaryReport {
@@ -144,6 +148,19 @@ export class Canary {
     };
   }
 
+  /** Continues where the previous run stopped. */
+  #load(): void {
+    const { address, clock } = this.#parts;
+    const record = this.#loaded();
+    this.#isLoaded = true;
+    this.#nextAtMs = clock.monotonic();
+    if (record?.address !== address) return;
+    this.#record = record;
+    this.#nextAtMs += Math.max(Math.min(record.sentMs, clock.now()) + EVERY_MS - clock.now(), 0);
+    // A send time in the future means that the Mac's clock was set back. Counts the canary as sent now.
+    if (record.sentMs > clock.now()) this.#keep({ ...record, sentMs: clock.now() });
+  }
+
   /** Loads the record. A record from before the conversation was proved belongs to another chat.db. */
   #loaded(): CanaryRecord | undefined {
     const record = this.#parts.store.load();
@@ -160,14 +177,22 @@ export class Canary {
     return outcome === 'not_sent' || outcome === 'unknown' ? outcome : 'arriving';
   }
 
+  /** Does what is due, and checks again later, whatever fails: no canary may end the service. */
   async #check(): Promise<void> {
     const { clock } = this.#parts;
-    if (this.#record !== undefined && this.#record.outcome !== 'arrived') await this.#look();
+    this.#cancel?.();
     if (this.#isClosed) return;
-    if (clock.monotonic() >= this.#nextAtMs) await this.#send();
+    try {
+      if (!this.#isLoaded) this.#load();
+      if (this.#record !== undefined && this.#record.outcome !== 'arrived') await this.#look();
+      if (!this.#isClosed && clock.monotonic() >= this.#nextAtMs) await this.#send();
+      this.#failures.delete(NOT_CHECKED);
+    } catch (error) {
+      this.#noteFailure(NOT_CHECKED, error);
+    }
     if (this.#isClosed) return;
-    const leftMs = Math.max(this.#nextAtMs - clock.monotonic(), 1000);
-    this.#cancel = clock.after(Math.min(leftMs, CHECK_EVERY_MS), () => {
+    const leftMs = this.#nextAtMs - clock.monotonic();
+    this.#cancel = clock.after(leftMs > 0 ? Math.min(leftMs, CHECK_EVERY_MS) : CHECK_EVERY_MS, () => {
       this.#work = this.#check();
     });
   }
@@ -183,7 +208,7 @@ export class Canary {
     try {
       if (this.#provedChat() === undefined) return;
       // Saves the record before sending, so that after a crash the next canary follows in six hours and not at once.
-      this.#save({
+      const record: CanaryRecord = {
         address,
         number,
         sentMs: clock.now(),
@@ -193,7 +218,10 @@ export class Canary {
         delayMs: before?.delayMs ?? null,
         deadSinceMs: before?.deadSinceMs ?? null,
         lost: before?.lost ?? 0,
-      });
+      };
+      this.#parts.store.save(record);
+      this.#record = record;
+      this.#failures.delete(NOT_SENT);
       this.#sentAtMs = clock.monotonic();
       this.#nextAtMs = this.#sentAtMs + EVERY_MS;
       await sender.send({
@@ -206,7 +234,7 @@ export class Canary {
         },
       });
     } catch (error) {
-      this.#noteFailure(error, number);
+      this.#noteUnsent(error, number);
     } finally {
       this.#isSending = false;
       this.#waitingSinceMs = awake.monotonic();
@@ -215,14 +243,12 @@ export class Canary {
     await this.#look();
   }
 
-  #noteFailure(error: unknown, number: string): void {
-    const { log } = this.#parts;
-    const code = errorCode(error) ?? 'internal_error';
-    log.warn('a canary could not be sent', { code });
+  #noteUnsent(error: unknown, number: string): void {
+    const code = this.#noteFailure(NOT_SENT, error);
     // A record with another number belongs to the previous canary. In that case this canary was not sent, because its
     // record could not be saved.
     if (this.#record?.number !== number) return;
-    this.#save({ ...this.#record, outcome: mayHaveBeenSent({ code }) ? 'waiting' : 'not_sent', problem: code });
+    this.#keep({ ...this.#record, outcome: mayHaveBeenSent({ code }) ? 'waiting' : 'not_sent', problem: code });
   }
 
   /** Looks for the most recent canary in chat.db, and stores the result. */
@@ -235,9 +261,10 @@ export class Canary {
       // Another canary may have been sent in the meantime.
       if (found === undefined || this.#record !== record || this.#isClosed) return;
       const after = this.#after(record, found);
-      if (after.outcome !== record.outcome || after.lost !== record.lost) this.#save(after);
+      if (after.outcome !== record.outcome || after.lost !== record.lost) this.#keep(after);
+      this.#failures.delete(NOT_FOUND);
     } catch (error) {
-      if (!isChatDbAway(error)) this.#parts.log.error('could not look for a canary', { error });
+      if (!isChatDbAway(error)) this.#noteFailure(NOT_FOUND, error);
     } finally {
       this.#isLooking = false;
     }
@@ -294,9 +321,23 @@ export class Canary {
     }
   }
 
-  #save(record: CanaryRecord): void {
-    this.#parts.store.save(record);
+  /** Keeps what became of the canary. If it cannot be stored, the record of the next canary stores it. */
+  #keep(record: CanaryRecord): void {
     this.#record = record;
+    try {
+      this.#parts.store.save(record);
+      this.#failures.delete(NOT_STORED);
+    } catch (error) {
+      this.#noteFailure(NOT_STORED, error);
+    }
+  }
+
+  /** Logs a failure, unless the same step failed for the same reason the last time. Returns the reason's code. */
+  #noteFailure(message: string, error: unknown): string {
+    const code = errorCode(error) ?? 'internal_error';
+    if (this.#failures.get(message) !== code) this.#parts.log.warn(message, { code });
+    this.#failures.set(message, code);
+    return code;
   }
 }
 

@@ -19,8 +19,8 @@ import type { Tool } from './tools/tool.ts';
 
 /**
  * One option of Postern, with all of its parts. A feature is declared by a small module that loads no other
- * code of the feature: whatever is costly is behind a function that imports it. To remove a feature, delete its folder
- * and its line in `features/list.ts`.
+ * code of the feature: whatever is costly is behind a function that imports it. To remove a feature, delete its folder,
+ * its places in `features/list.ts` and `features/rows.ts`, and the features whose `needs` name it.
  *
  * The declaration is read without a running service, for config.toml, the command line, the documents of the API and
  * state.db. `open` is called only in a running service.

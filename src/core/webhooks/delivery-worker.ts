@@ -228,8 +228,8 @@ export class DeliveryWorker {
     if (text === undefined) return { kind: 'over' };
     // A retried event gets a single attempt. If that fails, it is retried again later.
     const retry = attemptsBefore === 0;
-    const holds = webhook.on_failure === 'hold' && webhook.wire === undefined;
-    const post = { to: webhook, id, event: entry.event.type, json: text, retry, holds, attemptsBefore };
+    const obeysReceiver = webhook.on_failure === 'hold' && webhook.wire === undefined;
+    const post = { to: webhook, id, event: entry.event.type, json: text, retry, obeysReceiver, attemptsBefore };
     return { kind: 'post', post };
   }
 

@@ -56,8 +56,8 @@ export interface Post {
   readonly json: string;
   /** False for a post that is attempted only once. */
   readonly retry: boolean;
-  /** True if the post is retried after a failure, until the receiver says that it wants it again. */
-  readonly holds?: boolean;
+  /** True for a webhook that holds: a `Retry-After` or 410 then ends the retries. */
+  readonly obeysReceiver?: boolean;
   /**
    * Number of earlier attempts of this delivery. `X-Webhook-Attempt` is one higher for the first attempt of this post.
    */
@@ -109,7 +109,7 @@ export class Poster {
       headers: (attempt) => this.#headers(post, body, attempt),
       mayAttempt: post.mayAttempt,
       retriesArrived: post.to.wire === undefined,
-      obeysReceiver: post.holds,
+      obeysReceiver: post.obeysReceiver,
       onFailure: (failure) => {
         this.errors.note(url, failure);
         post.onFailure?.(failure);

@@ -204,7 +204,7 @@ export class WebhookWorker {
       event: entry.event.type,
       json: await json(entry, NO_INCLUDES),
       retry: !isRetry,
-      holds: webhook.on_failure === 'hold',
+      obeysReceiver: webhook.on_failure === 'hold',
       ...(isRetry && { attemptsBefore: held.attempts }),
       mayAttempt,
     });

@@ -14,6 +14,8 @@ const BUILT_FROM = [
   'installer',
   'build.mjs',
   'tools/grouped-modules.mjs',
+  'tools/packages.mjs',
+  'tools/standalone.mjs',
   'package.json',
   'tsconfig.build.json',
 ];

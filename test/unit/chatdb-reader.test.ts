@@ -92,6 +92,30 @@ describe('a list of messages', () => {
     },
   );
 
+  test.each([
+    ['a date with a fraction', 1n, 10_000_000_001.5],
+    ['a row id beyond 2^53', 2n ** 53n + 1n, 700_000_000n],
+  ])('ends at a row that no cursor can name: %s', async (_what, ROWID, date) => {
+    const { fixture, reader } = open('bare');
+    const chat = fixture.chat('any;-;1');
+    const otherChat = fixture.chat('any;-;2');
+    for (const row of [ROWID, ROWID + 2n, ROWID + 4n]) {
+      fixture.message({ ROWID: row, date });
+      fixture.insert('chat_message_join', { chat_id: chat, message_id: row });
+    }
+    fixture.message({ chat: otherChat, ROWID: 9, date: 800_000_000n });
+    for (const list of [{}, { conversationId: 'any;-;1' }, { conversationIds: ['any;-;1', 'any;-;2'] }]) {
+      for (const order of ['asc', 'desc'] as const) {
+        const query = { ...list, order, limit: 1, offset: 0 };
+        let cursor = (await reader.listMessages(query)).next;
+        for (let pages = 1; cursor !== undefined; pages += 1) {
+          expect(pages).toBeLessThan(6);
+          cursor = (await reader.listMessages({ ...query, cursor })).next;
+        }
+      }
+    }
+  });
+
   test('at an offset is the same as at the cursor, however deep', async () => {
     const { fixture, reader } = open('macos-12');
     const chat = fixture.chat('any;-;1');

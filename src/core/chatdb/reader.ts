@@ -259,9 +259,15 @@ function messagePage(snapshot: Snapshot, query: MessageQuery): Page<Message> {
     return query.include?.has('details') === true ? withDetails(snapshot, message) : message;
   });
   const end = shown.at(-1);
-  if (end === undefined || rows.length <= query.limit) return { items };
-  const next = cursorOf(end);
-  return next === query.cursor ? { items } : { items, next };
+  return end === undefined || rows.length <= query.limit ? { items } : pageBefore(cursorOf(end), items, query);
+}
+
+/**
+ * Returns a page that continues at `next`. A cursor rounds a date with a fraction and a row id beyond 2^53, so what
+ * follows such a row can begin with that row: the list ends there, because a client would read that page again and again.
+ */
+function pageBefore(next: string, items: readonly Message[], { cursor }: MessageQuery): Page<Message> {
+  return next === cursor ? { items } : { items, next };
 }
 
 /** Reads one page of a list that merges the messages of several conversations. */
@@ -276,7 +282,7 @@ function mergedPage(snapshot: Snapshot, query: MessageQuery, list: List, chatIds
   const hasDetails = query.include?.has('details') === true;
   const items = hasDetails ? messages.map((message) => withDetails(snapshot, message)) : messages;
   const end = shown.at(-1);
-  return end === undefined || keys.length <= query.limit ? { items } : { items, next: cursorAt(end) };
+  return end === undefined || keys.length <= query.limit ? { items } : pageBefore(cursorAt(end), items, query);
 }
 
 /** Returns the row ids of the chats of these conversations, each once. */

@@ -40,6 +40,18 @@ describe('the channel', () => {
     expect(channel.after(rowOffset(11), 2)).toBeUndefined();
   });
 
+  test('tells a waiting reader that it was restarted, without a new event', () => {
+    const channel = new Channel();
+    let told = 0;
+    const reader = channel.live(() => {
+      told += 1;
+    });
+    expect(reader.isCaughtUp()).toBe(true);
+    const before = told;
+    channel.restart(rowOffset(10));
+    expect(told).toBe(before + 1);
+  });
+
   test('waits for readers that were caught up, and for no others', async () => {
     const channel = new Channel();
     const clock = new FakeClock();

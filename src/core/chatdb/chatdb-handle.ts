@@ -5,6 +5,7 @@ import { lookupTable } from '../model/lookup-table.ts';
 import type { Log } from '../model/ports/host-ports.ts';
 import { problem } from '../model/problems.ts';
 import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from '../runtime/sqlite.ts';
+import { messagesFolder } from './attachment-place.ts';
 import type { Decoder } from './decoder.ts';
 import { type Damage, ReadAround } from './read-around.ts';
 import { isCorrupt } from './temporary-tables.ts';
@@ -55,6 +56,7 @@ export class ChatDbHandle {
   #isPreparing: boolean;
   readonly #sqlite: Sqlite;
   readonly #statements = new Map<string, Statement>();
+  #folder: string | undefined;
   /** Value of `PRAGMA schema_version` at the time when `schema` was read. */
   readonly #schemaVersion: number;
 
@@ -81,6 +83,12 @@ export class ChatDbHandle {
       sqlite.close();
       throw error;
     }
+  }
+
+  /** The folder of chat.db, which holds the files of messages. If the path is a link, the link was followed once. */
+  get folder(): string {
+    this.#folder ??= messagesFolder(this.parts.path);
+    return this.#folder;
   }
 
   get schema(): SchemaInfo {

@@ -1,7 +1,6 @@
 import { chatGuidVariants, normalAddress, normalId } from '../model/address.ts';
 import { isHiddenFilter } from '../model/details.ts';
 import type { SqlValue } from '../runtime/sqlite.ts';
-import { messagesFolder } from './attachment-place.ts';
 import { type Chat, counterpartIn, joinedChat } from './chat.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 import { CHAT_COLUMNS, toText } from './columns.ts';
@@ -50,7 +49,6 @@ export class Snapshot {
   readonly spellings: Spellings;
   readonly #handles = new Map<number, string | undefined>();
   #ownAddresses: OwnAddresses | undefined;
-  #folder: string | undefined;
   readonly #chats = new Map<number, Chat | undefined>();
   readonly #ids = new Map<string, readonly number[]>();
   readonly #named = new Map<string, readonly number[]>();
@@ -202,12 +200,6 @@ export class Snapshot {
         chatId === undefined ? this.database.get(all) : this.database.get(chat, chatId, ...UNINDEXED.map(() => chatId));
       return { hasSeconds: row?.[0] === 1, unindexed: Number(row?.[1] ?? 0) };
     });
-  }
-
-  /** The folder of chat.db, which holds the files of messages. */
-  get folder(): string {
-    this.#folder ??= messagesFolder(this.database.parts.path);
-    return this.#folder;
   }
 
   rowIdOf(guid: string): number | undefined {

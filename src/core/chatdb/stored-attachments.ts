@@ -36,7 +36,7 @@ export function storedAttachments(snapshot: Snapshot, rowId: number, places = 0)
   const left = rows.some((row) => row[at.isPartlyUnsent] === 1) ? attachmentsInBody(snapshot, rowId) : undefined;
   const others = places > 0 && places <= rows.length ? [] : unjoinedAttachments(snapshot, rowId, rows);
   return [...rows, ...others]
-    .map((row, n) => ({ n, path: pathOfStored(toText(row[at.filename]), snapshot.folder, database.parts.home), row }))
+    .map((row, n) => ({ n, path: pathOfStored(toText(row[at.filename]), database.folder, database.parts.home), row }))
     .filter(
       ({ path, row }) =>
         !isLinkPreview(path ?? toText(row[at.transferName])) && left?.has(toText(row[at.guid])) !== false,

@@ -71,11 +71,15 @@ const unused = Object.values(GROUPS)
   .filter((entry) => !entry.startsWith('features/') && ![...onDemand].some((file) => names(entry, file)));
 if (unused.length > 0) throw new Error(`GROUPS names modules that nothing loads on demand: ${unused.join(', ')}`);
 
+/** Groups of the program that a command loads without a service. */
+const WITHOUT_SERVICE = new Set(['desk', 'programs']);
+
 /**
  * Returns imports of what is loaded before a group anyway. esbuild gives each set of modules that the same files need a
  * file of its own; with these imports, the modules of every service are two sets instead of some seventy.
  */
 function alreadyLoaded(group) {
+  if (WITHOUT_SERVICE.has(group)) return [];
   if (group !== 'service') return ["import 'group:service';"];
   const main = readFileSync(`${root}src/main.ts`, 'utf8');
   return [...main.matchAll(/^import (?!type)[^;]* from '\.(\/[^']+)';/gm)].map(([, path]) => `import './src${path}';`);

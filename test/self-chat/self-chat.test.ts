@@ -79,6 +79,11 @@ describe('the proof', () => {
     expect(await bodies()).not.toContain(`${text} again`);
     expect(admits({ type: 'message.sent', data })).toBe(false);
     expect(admits({ type: 'message.removed', data })).toBe(true);
+    self.service.chats.join(self.chatId(SELF_CHAT), row);
+    expect(admits({ type: 'message.sent', data })).toBe(false);
+    const later = self.service.chats.message({ is_from_me: 1, text: 'joined late' });
+    self.service.chats.join(self.chatId(`any;-;${ANA}`), later);
+    expect(admits({ type: 'message.sent', data: { ...data, id: String(later) } })).toBe(true);
   });
 
   test.each([

@@ -31,7 +31,7 @@ export class ClockWatch {
     this.#cancel = this.#clock.after(CHECK_EVERY_MS, () => this.start());
   }
 
-  /** Returns the warning to show in health if the clock has jumped within the last minute; otherwise null. */
+  /** Returns the warning to show in health if the clock has jumped within the last minute; otherwise undefined. */
   warning(): string | undefined {
     const jump = this.#jump;
     if (jump === undefined || this.#clock.monotonic() - jump.atMs > REPORTED_FOR_MS) return undefined;

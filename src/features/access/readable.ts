@@ -59,10 +59,19 @@ export class ReadableChats {
     items: readonly Item[],
     rowOf: (item: Item) => { readonly id: string; readonly conversation_id: string },
   ): readonly Item[] {
-    const found = this.filter(items, (item) => rowOf(item).conversation_id);
-    if (this.isEverything || found.length === 0) return found;
+    if (this.isEverything) return items;
+    const found = items.filter((item) => this.all([rowOf(item).conversation_id]) || this.#isUnplaced(rowOf(item)));
+    if (found.length === 0) return found;
     const chats = this.#directory.chatsOfRows(found.map((item) => Number(rowOf(item).id)).filter(Number.isSafeInteger));
-    return found.filter((item) => this.all(chats.get(Number(rowOf(item).id)) ?? []));
+    return found.filter((item) => {
+      const ofRow = chats.get(Number(rowOf(item).id)) ?? [];
+      return this.all(ofRow) && (ofRow.length > 0 || !this.#isUnplaced(rowOf(item)));
+    });
+  }
+
+  /** Reports whether a row had no chat when it was read. Messages may have joined it to one since. */
+  #isUnplaced({ conversation_id: id }: { readonly conversation_id: string }): boolean {
+    return id === '' && this.isUnlisted;
   }
 
   /**

@@ -141,6 +141,7 @@ export class WebhookTable {
     const bucket = await this.#bucket();
     if (this.#isStale) await this.#renew(bucket);
     const watch = await bucket.watch();
+    this.#loop?.succeeded();
     this.#stopWatch = () => watch.stop();
     // It may have become stale while the watch began.
     if (this.#isStale || this.#loop?.isClosed) watch.stop();

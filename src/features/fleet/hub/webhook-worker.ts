@@ -62,7 +62,7 @@ export class WebhookWorker {
     this.#parts = parts;
     this.#ranMs = parts.clock.monotonic();
     this.#cancelTick = every(parts.clock, WORKING_EVERY_MS, () => this.#tick());
-    this.#loop = new Loop(parts, 'the events of a webhook cannot be read', () => this.#turn());
+    this.#loop = new Loop(parts, `the events of the webhook ${id} cannot be read`, () => this.#turn());
     this.ended = this.#loop.ended.then(() => this.#end());
   }
 

@@ -88,8 +88,9 @@ export function isAtLeast(version: string, least: string): boolean {
 }
 
 function syncLines(version: string): readonly string[] {
-  if (isAtLeast(version, SYNC_INTERVAL_SINCE))
+  if (isAtLeast(version, SYNC_INTERVAL_SINCE)) {
     return ['  # Every acknowledged message is on the disk.', '  sync_interval: always'];
+  }
   return [
     '  # Before 2.10 a server writes to the disk every two minutes, so a power cut loses what came since.',
     '  # From 2.10 on, write here: sync_interval: always',

@@ -43,7 +43,7 @@ const SERVING: ReadonlySet<string> = new Set(['demo', 'hub', 'run', 'serve']);
  */
 export async function postern(args: readonly string[], options: PosternOptions = {}): Promise<Ended> {
   const { env = {}, input = '', cwd, uid } = options;
-  const isOfProcess = cwd !== undefined || uid !== undefined || env.TZ !== undefined;
+  const isOfProcess = [cwd, uid, env.TZ, env.NODE_OPTIONS].some((one) => one !== undefined);
   if (isOfProcess || SERVING.has(args[0] ?? '')) return posternProcess(args, options);
   // The program that commands say they were started with.
   process.argv[1] = MAIN;

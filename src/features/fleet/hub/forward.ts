@@ -61,7 +61,9 @@ function keepsOpen(open: Map<string, number>, exchange: Exchange): void {
 /** Returns the key that a request has for its Mac, however it is written; empty if it has none. */
 function keyOf(headers: PassedHeaders): string {
   const stated = headers['x-api-key'] ?? headers.authorization ?? '';
-  return String(stated).replace(/^Bearer +/i, '').trim();
+  return String(stated)
+    .replace(/^Bearer +/i, '')
+    .trim();
 }
 
 async function forward(parts: ForwardParts, exchange: Exchange, closing: AbortSignal): Promise<Answer> {

@@ -201,7 +201,7 @@ describeWithNats('the console at a hub', () => {
     await page.keyboard.press('ArrowDown');
     expect(await page.locator('#merged-list li').nth(1).locator('a:focus').count()).toBe(1);
     await page.keyboard.press('/');
-    expect(await page.evaluate('document.activeElement.type')).toBe('search');
+    await page.waitForFunction("document.activeElement.type === 'search'");
     await page.evaluate('document.activeElement.blur()');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');

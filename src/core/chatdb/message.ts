@@ -57,7 +57,9 @@ export function toMessageWithFiles(row: Row, snapshot: Snapshot): MessageWithFil
   const isFromMe = status >= STATUS_CODE.scheduled;
   const body = bodyOf(row, snapshot);
   const places = countPlaceholders(body);
-  const files = row[at.attachments] !== 0 || places > 0 ? storedAttachments(snapshot, rowId, places) : NO_ATTACHMENTS;
+  // The column `text` may lack places that attributedBody has.
+  const inBody = typeof row[at.body] === 'object' ? places : 0;
+  const files = row[at.attachments] !== 0 || places > 0 ? storedAttachments(snapshot, rowId, inBody) : NO_ATTACHMENTS;
   const message = {
     id: String(rowId),
     guid: toText(row[at.guid]),

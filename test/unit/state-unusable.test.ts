@@ -108,6 +108,7 @@ test('a state database that nothing is wrong with starts', () => {
   expect(refusal(newFile())).toBeUndefined();
   // What a crash leaves between creating the file and filling it.
   expect(refusal(written(Buffer.alloc(0)))).toBeUndefined();
+  expect(refusal(written(Buffer.alloc(1, 7)))).toBeUndefined();
 });
 
 describe('a state database is refused with a sentence', () => {
@@ -138,10 +139,11 @@ describe('a state database is refused with a sentence', () => {
     }
   });
 
-  test('when it is garbage of any size', () => {
+  test('when it is garbage of two bytes or more', () => {
     const chance = seededChance('garbage as state.db');
     for (let round = 0; round < 50; round += 1) {
-      const content = Buffer.from(Array.from({ length: 1 + chance.below(9000) }, () => chance.below(256)));
+      // SQLite takes a file of a single byte for an empty one.
+      const content = Buffer.from(Array.from({ length: 2 + chance.below(9000) }, () => chance.below(256)));
       expect(refusal(written(content))).toMatch(/not a database/);
     }
   });

@@ -181,7 +181,7 @@ describe('a webhook', () => {
     const { id } = fixture.dispatcher.add(hook(receiver.url));
     fixture.publish(1001, 1010);
     await waitFor(() => answer);
-    fixture.store.advance(id, rowOffset(20)); // as CursorStore.restart does for every webhook
+    fixture.store.advance([{ id, offset: rowOffset(20), records: [] }]); // as CursorStore.restart does for every webhook
     fixture.channel.restart(rowOffset(20));
     receiver.answerWith((response) => void response.end());
     answer?.();

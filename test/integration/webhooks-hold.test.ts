@@ -129,6 +129,23 @@ describe('a webhook that holds', () => {
     );
   });
 
+  test('counts on after what was dropped is delivered before it', async () => {
+    const { clock, fixture } = held();
+    const receiver = await newReceiver((response) => void response.writeHead(503).end());
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(1, 1);
+    await eventually(() => expect(fixture.dispatcher.status(id)).toMatchObject({ dropped: 1 }));
+    fixture.dispatcher.change(id, { on_failure: 'hold' });
+    fixture.publish(2, 2);
+    await eventually(() => expect(fixture.dispatcher.status(id).held).toMatchObject({ row_id: 2, attempts: 3 }));
+    fixture.dispatcher.replay(id, 'dropped');
+    await eventually(() => expect(fixture.dispatcher.status(id).held).toMatchObject({ row_id: 1, attempts: 3 }));
+    receiver.answerWith((response, { event }) => void response.writeHead(event.data.id === '1' ? 204 : 503).end());
+    await clock.advance(10_000);
+    await eventually(() => expect(fixture.dispatcher.status(id).held).toMatchObject({ row_id: 2, attempts: 4 }));
+    expect(receiver.deliveries.at(-1)?.headers['x-webhook-attempt']).toBe('4');
+  });
+
   test('can be removed and closed while it waits', async () => {
     const { fixture } = held();
     const receiver = await newReceiver((response) => void response.writeHead(503).end());

@@ -46,14 +46,8 @@ const whole = ((): Buffer => {
   for (let count = 0; count < 20; count += 1) {
     const { id } = webhooks.add(webhook, rowOffset(count));
     const record = { id: `d${count}`, at: '2026-01-01T00:00:00Z', event: 'message.received', row_id: count } as const;
-    webhooks.advance(id, rowOffset(count), {
-      ...record,
-      outcome: 'delivered',
-      attempts: 1,
-      status: 200,
-      error: null,
-      duration_ms: 12,
-    });
+    const delivery = { outcome: 'delivered', attempts: 1, status: 200, error: null, duration_ms: 12 } as const;
+    webhooks.advance([{ id, offset: rowOffset(count), records: [{ ...record, ...delivery }] }]);
     idempotencyStore(database).claim({ kind: 'client', key: `key ${count}` }, 'hash', 0);
   }
   cursorStore(database).save({ offset: rowOffset(41), guid: 'A', inode: '7' });

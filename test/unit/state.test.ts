@@ -120,10 +120,10 @@ describe('webhooks', () => {
     const database = openStateDatabase(newFile());
     const store = webhookStore(database, new FakeClock());
     const { id } = store.add(hook, rowOffset(0));
-    store.advance(id, rowOffset(1), record(1));
+    store.advance([{ id, offset: rowOffset(1), records: [record(1)] }]);
     expect(store.remove(id)).toBe(true);
     expect(store.remove(id)).toBe(false);
-    store.advance(id, rowOffset(2), record(2)); // from a worker that was just ending
+    store.advance([{ id, offset: rowOffset(2), records: [record(2)] }]); // from a worker that was just ending
     expect(store.deliveries(id)).toEqual([]);
     expect(store.get(id)).toBeUndefined();
     database.close();
@@ -133,7 +133,8 @@ describe('webhooks', () => {
     const database = openStateDatabase(newFile());
     const store = webhookStore(database, new FakeClock());
     const { id } = store.add(hook, rowOffset(0));
-    for (let rowId = 1; rowId <= 260; rowId += 1) store.advance(id, rowOffset(rowId), record(rowId));
+    for (let rowId = 1; rowId <= 260; rowId += 1)
+      store.advance([{ id, offset: rowOffset(rowId), records: [record(rowId)] }]);
     const kept = store.deliveries(id);
     expect(kept).toHaveLength(100);
     expect(kept[0]).toEqual(record(260));
@@ -148,11 +149,11 @@ describe('webhooks', () => {
     const store = webhookStore(database, new FakeClock());
     const { id } = store.add(hook, rowOffset(0));
     expect(store.health(id)).toEqual({ state: 'healthy', consecutive_failures: 0, last_success_at: null });
-    store.advance(id, rowOffset(1), record(1, 'dropped'));
-    store.advance(id, rowOffset(2), record(2, 'dropped'));
-    store.advance(id, rowOffset(3), record(3, 'gone'));
+    store.advance([{ id, offset: rowOffset(1), records: [record(1, 'dropped')] }]);
+    store.advance([{ id, offset: rowOffset(2), records: [record(2, 'dropped')] }]);
+    store.advance([{ id, offset: rowOffset(3), records: [record(3, 'gone')] }]);
     expect(store.health(id)).toEqual({ state: 'failing', consecutive_failures: 2, last_success_at: null });
-    store.advance(id, rowOffset(4), record(4));
+    store.advance([{ id, offset: rowOffset(4), records: [record(4)] }]);
     expect(store.health(id)).toEqual({ state: 'healthy', consecutive_failures: 0, last_success_at: record(4).at });
     database.close();
   });

@@ -23,8 +23,8 @@ function newBatcher(options: { readonly fails?: boolean } = {}) {
   const clock = new FakeClock();
   const log = collectingLog();
   const stored: unknown[] = [];
-  const store: Pick<WebhookStore, 'advanceMany'> = {
-    advanceMany(steps) {
+  const store: Pick<WebhookStore, 'advance'> = {
+    advance(steps) {
       if (options.fails === true) throw new Error('disk full');
       stored.push(steps);
     },

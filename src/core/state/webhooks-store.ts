@@ -65,21 +65,13 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   const selectAll = database.prepare(`${SELECT} ORDER BY number`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);
   const count = database.prepare('SELECT count(*) FROM webhook');
-  const updateRetried = database.prepare('UPDATE webhook SET held = ? WHERE id = ?');
-  const pause = database.prepare('UPDATE webhook SET held = ?, is_enabled = 0 WHERE id = ?');
+  const updateRetried = database.prepare('UPDATE webhook SET held = ?, is_enabled = min(is_enabled, ?) WHERE id = ?');
   const rows = webhookRows(database);
   const dropped = droppedEvents(database);
   const records = deliveryRecords(database, dropped);
   database
     .prepare('UPDATE webhook SET previous_secret = NULL, previous_until_ms = NULL WHERE previous_until_ms <= ?')
     .run(clock.now());
-  const advanceMany = (steps: readonly WebhookStep[]): void =>
-    database.transaction(() => {
-      for (const { id, offset, records: made } of steps) {
-        rows.move(id, offset);
-        for (const record of made) records.add(id, record);
-      }
-    });
   return {
     list: () => selectAll.all().map(toWebhook),
     get: (id) => select.all(id).map(toWebhook)[0],
@@ -93,17 +85,22 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
     },
     update: (webhook) => database.transaction(() => rows.update(webhook)),
     remove: (id) => database.transaction(() => rows.remove(id)),
-    advance: (id, offset, record) => advanceMany([{ id, offset, records: record === undefined ? [] : [record] }]),
-    advanceMany,
+    advance: (steps) =>
+      database.transaction(() => {
+        for (const { id, offset, records: made } of steps) {
+          rows.move(id, offset);
+          for (const record of made) records.add(id, record);
+        }
+      }),
     seek: (id, offset) =>
       database.transaction(() => {
         rows.move(id, offset);
-        updateRetried.run(null, id);
+        updateRetried.run(null, 1, id);
         dropped.forgetAfter(id, offset);
         dropped.markAll(id, false);
       }),
-    setRetried: (id, retried) => void updateRetried.run(retried === null ? null : JSON.stringify(retried), id),
-    pause: (id, retried) => void pause.run(JSON.stringify(retried), id),
+    setRetried: (id, retried) =>
+      void updateRetried.run(retried && JSON.stringify(retried), retried?.gone === true ? 0 : 1, id),
     droppedCount: (id) => dropped.count(id),
     replayDropped: (id) => dropped.markAll(id, true),
     nextReplayed: (id) => dropped.next(id),

@@ -14,6 +14,7 @@ import { deliveryId, deliveryName, goneRecord, logEnd, postRecord, retriedDelive
 import type { Post, Poster, Sending } from './poster.ts';
 import type { ProgressBatcher } from './progress-batcher.ts';
 import type { RecentAttempts } from './recent-attempts.ts';
+import { Retried } from './retried.ts';
 
 export interface DeliveryWorkerParts {
   readonly feed: RowFeed;
@@ -48,7 +49,7 @@ export class DeliveryWorker {
   #webhook: StoredWebhook;
   #isSubscribed: (entry: LogEntry) => boolean;
   #sending: Sending | undefined;
-  #retried: RetriedDelivery | null = null;
+  readonly #retried: Retried;
   /**
    * Unix time in milliseconds of the retried delivery's next attempt; undefined during an attempt, and
    * if there is none.
@@ -56,8 +57,8 @@ export class DeliveryWorker {
   #nextAttemptMs: number | undefined;
   /** After a restart, the Unix time in milliseconds until which the receiver asked to be left alone; NaN if never. */
   #askedUntilMs: number;
-  /** True while there may be dropped events to redeliver. */
-  #isReplaying = false;
+  /** Whether dropped events are redelivered: asked for, or already begun. */
+  #replay: 'none' | 'asked' | 'begun' = 'none';
   readonly #wakeup: Wakeup;
   /** Incremented when changed settings or a new position make a running delivery outdated. */
   #revision = 0;
@@ -70,24 +71,26 @@ export class DeliveryWorker {
     const { id } = webhook;
     const { feed, store, progress, clock } = parts;
     this.#wakeup = new Wakeup(clock);
+    this.#retried = new Retried((retried) => this.#storeRetried(retried));
     const task: ConsumerTask<EndedDelivery> = {
       name: `webhook/${id}`,
       storedOffset: () => {
         const offset = store.get(id)?.offset ?? feed.lastPublished({ changes: wantsChanges(this.#webhook) });
         progress.move(id, offset);
-        this.#retried = null;
-        this.#isReplaying = false;
+        this.#retried.restore(null);
+        this.#replay = 'none';
         return offset;
       },
-      first: () => (this.#isReplaying ? this.#replayNext() : undefined),
+      first: () => (this.#replay === 'none' ? undefined : this.#replayNext()),
       handle: (entry) => this.#handle(entry),
       gone: (first, last) => goneRecord(id, first, last, clock),
       progress: (offset, record) => progress.note(id, offset, record),
     };
     this.#consumer = feed.consume(task, { changes: wantsChanges(webhook) });
-    this.#retried = webhook.held;
+    this.#retried.restore(webhook.held);
     this.#askedUntilMs = Date.parse(webhook.held?.retry_after ?? '');
-    this.#isReplaying = store.nextReplayed(id) !== undefined;
+    const replayed = store.nextReplayed(id);
+    if (replayed !== undefined) this.#replay = replayed.rowId === webhook.held?.row_id ? 'begun' : 'asked';
   }
 
   start(): void {
@@ -146,7 +149,7 @@ export class DeliveryWorker {
     // When a paused webhook is enabled, its rows are read again, because they may have changed during the pause.
     const isResumed = !before.enabled && webhook.enabled && this.#sending === undefined;
     if (changes !== wantsChanges(before) || isResumed) {
-      if (!isResumed) this.#setRetried(null);
+      if (!isResumed) this.#retried.endAll();
       this.#parts.progress.move(webhook.id, webhook.offset);
       this.#consumer.seek(webhook.offset, { changes });
     }
@@ -156,15 +159,15 @@ export class DeliveryWorker {
   /** Continues from `offset`, which is already stored. The event being delivered no longer moves the offset. */
   seek(offset: Offset): void {
     this.#parts.progress.move(this.#webhook.id, offset);
-    this.#retried = null;
-    this.#isReplaying = false;
+    this.#retried.restore(null);
+    this.#replay = 'none';
     this.#consumer.seek(offset);
     this.#outdate();
   }
 
   /** Redelivers the dropped events before the next event (decision P6). */
   replayDropped(): void {
-    this.#isReplaying = true;
+    if (this.#replay === 'none') this.#replay = 'asked';
     // Ends the wait for the retried delivery's next attempt, so that the dropped events are delivered first.
     this.#wakeup.wake();
     this.#consumer.wake();
@@ -174,9 +177,12 @@ export class DeliveryWorker {
     const { id, enabled } = this.#webhook;
     const { store, progress, clock } = this.#parts;
     if (!enabled) return this.#wait();
+    if (this.#replay === 'asked') this.#retried.postpone();
+    this.#replay = 'begun';
     const dropped = store.nextReplayed(id);
     if (dropped === undefined) {
-      this.#isReplaying = false;
+      this.#retried.resume();
+      this.#replay = 'none';
       return;
     }
     const entry = this.#parts.events.dropped(dropped, this.#webhook, this.offset);
@@ -194,7 +200,7 @@ export class DeliveryWorker {
     const decision = await this.#decide(entry);
     if (decision.kind === 'not_now') return { isDone: false };
     if (decision.kind === 'over') {
-      this.#setRetried(null);
+      this.#retried.end();
       return { isDone: true, record: decision.record };
     }
     const revision = this.#revision;
@@ -217,10 +223,10 @@ export class DeliveryWorker {
     if (caller?.feed.admits(entry) === false) return { kind: 'over' };
     if (await this.#isTooEarly()) return { kind: 'not_now' };
     const id = deliveryId(webhook.id, deliveryName(entry));
-    if (this.#retried?.id !== id) this.#setRetried(null);
-    const now = this.#retried === null ? entry : events.current(entry);
+    if (this.#retried.now?.id !== id) this.#retried.end();
+    const now = this.#retried.now === null ? entry : events.current(entry);
     if (now === undefined) return { kind: 'over', record: goneRecord(webhook.id, entry.rowId, entry.rowId, clock) };
-    const attemptsBefore = this.#retried?.attempts ?? 0;
+    const attemptsBefore = this.#retried.now?.attempts ?? 0;
     const revision = this.#revision;
     const text = await events.text(webhook, now, caller);
     // While the text was made, the webhook's settings or its key's rights may have changed.
@@ -255,7 +261,7 @@ export class DeliveryWorker {
       await this.#retryAfter(result, entry, id);
       return { isDone: false };
     }
-    this.#setRetried(null);
+    this.#retried.end();
     const record = postRecord(id, entry.event.type, entry.rowId, result, clock);
     logEnd(record, this.#webhook, log);
     recentAttempts.end(this.#webhook.id, record, result);
@@ -263,20 +269,22 @@ export class DeliveryWorker {
     return { isDone: true, record: { ...record, position: { rowId: entry.offset.rowId, change: entry.change ?? 0 } } };
   }
 
-  /** Stores a failed attempt and waits until the next one is due. */
+  /** Stores a failed attempt and waits until the next one is due; pauses if the receiver wants no more deliveries. */
   async #retryAfter(result: PostResult, entry: LogEntry, id: string): Promise<void> {
     const { clock, log, recentAttempts } = this.#parts;
-    const isFirst = this.#retried === null;
-    const retried = retriedDelivery(id, entry.rowId, result, this.#retried, clock);
-    if (retried.gone === true) this.#pause(retried);
-    else this.#setRetried(retried);
+    const isFirst = this.#retried.now === null;
+    const retried = retriedDelivery(id, entry.rowId, result, this.#retried.now, clock);
+    this.#retried.set(retried);
     recentAttempts.keepRetried(this.#webhook.id, postRecord(id, entry.event.type, entry.rowId, result, clock), result);
     const { attempts, error } = retried;
     if (isFirst) {
       const fields = { webhook: this.#webhook.id, event: entry.event.type, row_id: entry.rowId, attempts, error };
       log.warn('holding an event for a webhook, retrying until it succeeds', fields);
     }
-    if (retried.gone !== true) await this.#waitForAttempt(result.askedWaitMs ?? holdWaitMs(attempts));
+    if (retried.gone !== true) return this.#waitForAttempt(result.askedWaitMs ?? holdWaitMs(attempts));
+    const { id: webhook, url } = this.#webhook;
+    this.#webhook = { ...this.#webhook, enabled: false };
+    log.warn('paused a webhook whose receiver answered 410', { webhook, origin: parsedUrl(url)?.origin });
   }
 
   async #waitForAttempt(waitMs: number): Promise<void> {
@@ -289,30 +297,14 @@ export class DeliveryWorker {
   async #isTooEarly(): Promise<boolean> {
     const leftMs = this.#askedUntilMs - this.#parts.clock.now();
     this.#askedUntilMs = Number.NaN;
-    if (this.#retried === null || !(leftMs > 0)) return false;
+    if (!this.#retried.isAny || !(leftMs > 0)) return false;
     // The limit holds although the clock may have been set back.
     await this.#waitForAttempt(Math.min(leftMs, HOUR_MS));
     return true;
   }
 
-  /** Pauses the webhook, because its receiver wants no more deliveries. */
-  #pause(retried: RetriedDelivery): void {
-    const { store, log } = this.#parts;
-    const { id, url } = this.#webhook;
-    this.#retried = retried;
-    this.#webhook = { ...this.#webhook, enabled: false };
-    log.warn('paused a webhook whose receiver answered 410', { webhook: id, origin: parsedUrl(url)?.origin });
-    try {
-      store.pause(id, retried);
-    } catch (error) {
-      log.error('could not store that a webhook is paused', { webhook: id, error });
-    }
-  }
-
-  /** Stores which delivery is retried, or null if none is. */
-  #setRetried(retried: RetriedDelivery | null): void {
-    if (retried === null && this.#retried === null) return;
-    this.#retried = retried;
+  /** Stores which delivery is retried, if any. The store pauses the webhook if its receiver wants no more deliveries. */
+  #storeRetried(retried: RetriedDelivery | null): void {
     const { store, log } = this.#parts;
     try {
       store.setRetried(this.#webhook.id, retried);

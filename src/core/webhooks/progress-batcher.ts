@@ -18,7 +18,7 @@ const RETRY_MS = 1000;
 const MAX_WAITING = 100;
 
 export interface ProgressBatcherParts {
-  readonly store: Pick<WebhookStore, 'advanceMany'>;
+  readonly store: Pick<WebhookStore, 'advance'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Called with the record of each ended delivery, for the counts (decision H). */
@@ -76,7 +76,7 @@ export class ProgressBatcher {
     const steps = [...this.#steps].map(([id, step]) => ({ id, ...step }));
     this.#steps = new Map();
     try {
-      store.advanceMany(steps);
+      store.advance(steps);
     } catch (error) {
       log.error('could not store webhook progress, retrying', { error });
       for (const { id, ...step } of steps) this.#steps.set(id, { ...step, records: step.records.slice(-MAX_WAITING) });

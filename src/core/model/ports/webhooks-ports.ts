@@ -67,19 +67,15 @@ export interface WebhookStore {
   /** Removes a webhook. Returns false if there was none with this id. */
   remove(id: string): boolean;
   /**
-   * Sets the offset up to which the webhook is done, and stores the record if there is one. Keeps the newest 100
-   * records of the webhook.
-   */
-  advance(id: string, offset: Offset, record?: EndedDelivery): void;
-  /**
    * Moves the webhook to another offset on request. Forgets the retried delivery, and stops redelivering dropped
    * events. Events that the move skips do not count as dropped.
    */
   seek(id: string, offset: Offset): void;
-  /** Stores the retried delivery, or null when none is retried any more. */
+  /**
+   * Stores the retried delivery, or null when none is retried any more. Pauses the webhook if the delivery says that its
+   * receiver wants no more.
+   */
   setRetried(id: string, retried: RetriedDelivery | null): void;
-  /** Pauses the webhook because of the retried delivery, which is stored with it. */
-  pause(id: string, retried: RetriedDelivery): void;
   /** Returns how many dropped events are stored for the webhook; at most 10,000 are stored (decision P6). */
   droppedCount(id: string): number;
   /** Marks all events dropped so far for redelivery. */
@@ -91,8 +87,11 @@ export interface WebhookStore {
    * dropped events. Otherwise the event is removed from them.
    */
   endReplayed(id: string, event: DroppedEvent, isDropped: boolean): void;
-  /** Like `advance`, for several webhooks in one transaction. The records of each webhook are oldest first. */
-  advanceMany(steps: readonly WebhookStep[]): void;
+  /**
+   * Sets the offsets up to which webhooks are done, and stores their records, oldest first, in one transaction. Keeps the
+   * newest 100 records of each webhook.
+   */
+  advance(steps: readonly WebhookStep[]): void;
   /** Newest first. */
   deliveries(id: string): readonly DeliveryRecord[];
   /** Returns the newest delivery; undefined before the first. */

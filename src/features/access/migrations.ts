@@ -59,8 +59,8 @@ export const ACCESS_MIGRATIONS: readonly string[] = [
    ) STRICT;
    CREATE INDEX IF NOT EXISTS audit_by_time ON audit (at_ms);
    CREATE INDEX IF NOT EXISTS audit_by_ask ON audit (ask, at_ms) WHERE ask IS NOT NULL;
-   CREATE INDEX IF NOT EXISTS audit_of_asks ON audit (key_id, at_ms, is_new) WHERE ask IS NOT NULL;
-   CREATE INDEX IF NOT EXISTS audit_of_all_asks ON audit (at_ms) WHERE ask IS NOT NULL;
+   CREATE INDEX IF NOT EXISTS audit_of_asks ON audit (key_id, at_ms, action, outcome, is_new) WHERE ask IS NOT NULL;
+   CREATE INDEX IF NOT EXISTS audit_of_all_asks ON audit (at_ms, action, outcome) WHERE ask IS NOT NULL;
    CREATE TABLE IF NOT EXISTS secret (
      name TEXT PRIMARY KEY,
      value TEXT NOT NULL

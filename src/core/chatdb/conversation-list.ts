@@ -65,14 +65,15 @@ export function shownPage(
   options: ReadOptions,
 ): Page<Conversation> {
   const hasDetails = options.include?.has('details') === true;
-  const items = listed.flatMap(({ chatId, last, rowId }) => {
+  const items: Conversation[] = [];
+  for (const { chatId, last, rowId } of listed) {
     const chat = snapshot.chat(chatId);
-    if (chat === undefined) return [];
+    if (chat === undefined) continue;
     // Without an index, finding a chat's newest message is expensive. The row that determines the chat's position in
     // the list is used instead, if that row is known and is a message.
     const isExpensive = hasDetails && rowId !== undefined && listCost(snapshot, chatId, 0) > 0;
-    return [toConversation(snapshot, chat, last, options, isExpensive ? messageOf(snapshot, rowId) : undefined)];
-  });
+    items.push(toConversation(snapshot, chat, last, options, isExpensive ? messageOf(snapshot, rowId) : undefined));
+  }
   return { items, ...next };
 }
 

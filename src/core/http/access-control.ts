@@ -40,16 +40,20 @@ export interface AccessControlParts {
 /** The paths that balancers ask, some of them without a Host. */
 const PROBED: ReadonlySet<string> = new Set(['/ready', pathOf(GET_HEALTH)]);
 
+/**
+ * The headers of answers that a page of a listed origin may read. The star stands for those that a single operation has;
+ * it counts because no request carries cookies (Fetch, 3.3.4).
+ */
 const EXPOSED =
-  'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Postern-Partial, Preference-Applied';
+  'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Postern-Partial, Preference-Applied, *';
 
-/** The answer to a CORS preflight from an allowed page. */
+/** The answer to a CORS preflight from an allowed page. The star of its headers does not include `Authorization`. */
 const PREFLIGHT: Answer = {
   status: 204,
   headers: {
     'Access-Control-Allow-Methods': 'GET, HEAD, POST, PATCH, DELETE',
     'Access-Control-Allow-Headers':
-      'X-API-Key, Authorization, Content-Type, Idempotency-Key, X-Request-Id, Prefer, Content-Disposition',
+      'X-API-Key, Authorization, Content-Type, Idempotency-Key, X-Request-Id, Prefer, Content-Disposition, *',
     'Access-Control-Max-Age': '600',
   },
 };

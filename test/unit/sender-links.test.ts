@@ -36,6 +36,8 @@ describe('a text with a link that Messages writes as two rows', () => {
   test.each([
     ['behind the text', `look ${URL}`, 'look'],
     ['before the text', `${URL} look`, 'look'],
+    ['behind an ideographic space', `見て\u3000${URL}`, '見て'],
+    ['behind a space that does not break', `look\u00A0${URL}`, 'look'],
     ['on a line of its own', `look\nhere\n${URL}`, 'look\nhere'],
     ['before a text that keeps its space', `${URL}  look `, ' look '],
   ])('is confirmed by the text, when the link stands %s', async (_, body, text) => {

@@ -52,7 +52,7 @@ function textBesideLink(body: string): string | undefined {
   const first = /\s/.exec(text)?.index;
   if (first === undefined) return undefined;
   if (LINK.test(text.slice(0, first))) return text.slice(first).trim();
-  const last = Math.max(...[' ', '\n', '\t'].map((space) => text.lastIndexOf(space)));
+  const last = text.search(/\s\S*$/);
   return LINK.test(text.slice(last + 1)) ? text.slice(0, last).trim() : undefined;
 }
 

@@ -32,10 +32,19 @@ export async function listScheduled(
   list(entries, columns, rows, 'No message is scheduled.');
 }
 
-/** `postern scheduled cancel`: cancels the scheduled message whose id begins with `given`. */
+/** Returns the entry with this id; without one, all whose ids begin with it. */
+export function withId<Entry extends { readonly id: string }>(
+  entries: readonly Entry[],
+  given: string,
+): readonly Entry[] {
+  const exact = entries.find(({ id }) => id === given);
+  return exact === undefined ? entries.filter(({ id }) => id.startsWith(given)) : [exact];
+}
+
+/** `postern scheduled cancel`: cancels the scheduled message whose id is `given` or begins with it. */
 export async function cancelScheduled(given: string, _options: object, { client, answer }: Served): Promise<void> {
   const entries = await client.scheduled.list();
-  const found = entries.filter(({ id }) => id.startsWith(given));
+  const found = withId(entries, given);
   if (found.length > 1) {
     throw new Refusal(
       EXIT.refusedInput,

@@ -179,7 +179,7 @@ describe('a message', () => {
     expect(lastCall().arguments).toEqual(first.arguments);
     expect(first.arguments).toHaveLength(1);
     expect(first.arguments[0]).toMatch(/send\.applescript$/);
-    const known = ['LANG', 'POSTERN_BODY', 'POSTERN_CHAT_IDS', 'POSTERN_RECIPIENT', 'POSTERN_SERVICE'];
+    const known = ['LANG', 'POSTERN_BODY', 'POSTERN_CHAT_ID', 'POSTERN_RECIPIENT', 'POSTERN_SERVICE'];
     // Variables that the stand-in's shell adds.
     const ofTheShell = ['OLDPWD', 'PWD', 'SHLVL', '_'];
     expect(first.environment.filter((name) => !ofTheShell.includes(name))).toEqual(known);

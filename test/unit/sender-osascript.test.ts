@@ -49,7 +49,7 @@ describe('one run of osascript', () => {
     expect(recorded?.env).toEqual({
       LANG: 'en_US.UTF-8',
       POSTERN_RECIPIENT: '+15550100',
-      POSTERN_CHAT_IDS: 'any;-;+15550100',
+      POSTERN_CHAT_ID: 'any;-;+15550100',
       POSTERN_SERVICE: 'iMessage',
       POSTERN_BODY: 'hello',
     });
@@ -74,7 +74,7 @@ describe('one run of osascript', () => {
     expect(fake.runs()[0]?.env).toEqual({
       LANG: 'en_US.UTF-8',
       POSTERN_RECIPIENT: '+15550100',
-      POSTERN_CHAT_IDS: '',
+      POSTERN_CHAT_ID: '',
       POSTERN_SERVICE: '',
       POSTERN_ATTACHMENT: '/tmp/a "b" ü.png',
     });

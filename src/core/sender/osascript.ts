@@ -76,7 +76,7 @@ export function osascript({ path, clock, permission }: OsascriptParts): Messages
 function environment({ recipient, chatId, service, content }: SendPart): Record<string, string> {
   return {
     POSTERN_RECIPIENT: recipient,
-    POSTERN_CHAT_IDS: chatId ?? '',
+    POSTERN_CHAT_ID: chatId ?? '',
     POSTERN_SERVICE: service ?? '',
     ...('body' in content ? { POSTERN_BODY: content.body } : { POSTERN_ATTACHMENT: content.attachment }),
   };

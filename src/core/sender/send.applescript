@@ -1,7 +1,7 @@
 -- Makes one attempt to send one text or one file (decisions D1, T1). The script is constant and takes no argument: all
 -- data comes from the environment, so nothing that anybody writes can become part of a script.
 --
---   POSTERN_CHAT_IDS    the id of the chat to send to; if empty:
+--   POSTERN_CHAT_ID     the id of the chat to send to; if empty:
 --   POSTERN_RECIPIENT   the address to send to, as a participant
 --   POSTERN_SERVICE     the service of the account to use (iMessage, SMS or RCS); empty for any account
 --   POSTERN_BODY        the text; or instead of it:
@@ -24,13 +24,17 @@ on run
 
 	-- Makes all values plain text, and the file a plain alias, before the tell: inside it, Messages' rules would
 	-- coerce them.
-	set theChatId to my valueOf("POSTERN_CHAT_IDS")
+	set theChatId to my valueOf("POSTERN_CHAT_ID")
 	set theRecipient to my valueOf("POSTERN_RECIPIENT")
 	set theService to my valueOf("POSTERN_SERVICE")
 	set theContent to my valueOf("POSTERN_BODY")
 	set thePath to my valueOf("POSTERN_ATTACHMENT")
-	if thePath is not "" then set theContent to (POSIX file thePath) as alias
-	if theContent is "" then return
+	if thePath is not "" then
+		set theContent to (POSIX file thePath) as alias
+	else if length of theContent is 0 then
+		-- A comparison with "" might ignore characters that have no width.
+		return
+	end if
 
 	-- Shorter than the caller's own limit (decision D3), so that a slow Messages causes error -1712.
 	with timeout of 25 seconds

@@ -23,7 +23,7 @@ export class StreamPages {
 
   /** Returns the events after a place, of one member or of all, and up to where they have been seen. Throws `broker_away`. */
   async after(place: Place, limit: number, member?: string) {
-    if (this.#reading >= MAX_READING) await new Promise<void>((resolve) => void this.#waiting.push(resolve));
+    while (this.#reading >= MAX_READING) await new Promise<void>((resolve) => void this.#waiting.push(resolve));
     this.#reading += 1;
     try {
       return await this.#read(place, limit, member);

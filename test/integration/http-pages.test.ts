@@ -49,8 +49,10 @@ test('a browser at a wrong address gets a page with links, and a program a probl
     const answer = await gateway.get(path, { key: false, headers: { accept } });
     expect(answer).toMatchObject({ status: 404, json: { code: 'not_found' } });
   }
-  const inApi = await gateway.get('/api/v1/consol', { headers: { accept: 'text/html' } });
-  expect(inApi).toMatchObject({ status: 404, json: { code: 'not_found' } });
+  for (const path of ['/api/v1/consol', '/api/v1']) {
+    const inApi = await gateway.get(path, { headers: { accept: 'text/html' } });
+    expect(inApi).toMatchObject({ status: 404, json: { code: 'not_found' } });
+  }
 });
 
 test('a page of the guide is found without its ending', async () => {

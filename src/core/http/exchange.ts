@@ -256,7 +256,7 @@ export class Exchange {
       return;
     }
     const { cli, pages } = this.#context;
-    const lacksPage = errorCode(error) === 'not_found' && !this.path.startsWith(`${API}/`);
+    const lacksPage = errorCode(error) === 'not_found' && !`${this.path}/`.startsWith(`${API}/`);
     const page = lacksPage ? pages.missing?.(this) : undefined;
     this.send(page ?? problemAnswer(error, (hint) => completedFor(this.#caller, hint, cli)));
   }

@@ -33,7 +33,7 @@ export async function listScheduled(
 }
 
 /** Returns the entry with this id; without one, all whose ids begin with it. */
-export function withId<Entry extends { readonly id: string }>(
+export function entriesNamed<Entry extends { readonly id: string }>(
   entries: readonly Entry[],
   given: string,
 ): readonly Entry[] {
@@ -44,7 +44,7 @@ export function withId<Entry extends { readonly id: string }>(
 /** `postern scheduled cancel`: cancels the scheduled message whose id is `given` or begins with it. */
 export async function cancelScheduled(given: string, _options: object, { client, answer }: Served): Promise<void> {
   const entries = await client.scheduled.list();
-  const found = withId(entries, given);
+  const found = entriesNamed(entries, given);
   if (found.length > 1) {
     throw new Refusal(
       EXIT.refusedInput,

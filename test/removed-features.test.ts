@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { CompilerWithoutFeatures, deletedWith, featureNames } from './support/without-features.ts';
+import { augmenting, brokenImports, deletedWith, featureNames, listErrors } from './support/without-features.ts';
 
 /** Why more than three features go together. Key: the feature that is deleted. */
 const LARGE_SETS: Readonly<Record<string, string>> = {
@@ -10,19 +10,17 @@ const LARGE_SETS: Readonly<Record<string, string>> = {
 
 // Decision AD1.
 describe('without a feature, and those that need it', () => {
-  const compiler = new CompilerWithoutFeatures();
-
   test.each(featureNames())('nothing imports what is gone: %s', (name) => {
-    expect(compiler.brokenImports(deletedWith(name))).toEqual([]);
+    expect(brokenImports(deletedWith(name))).toEqual([]);
   });
 
   test('the lists compile', () => {
-    expect(compiler.listErrors(featureNames().map(deletedWith))).toEqual([]);
+    expect(featureNames().flatMap((name) => listErrors(deletedWith(name)))).toEqual([]);
   });
 
   // Members that a feature adds to a type of others would be missed by files that import nothing of the feature.
   test('no type of others loses a member', () => {
-    expect(compiler.augmenting()).toEqual([]);
+    expect(augmenting()).toEqual([]);
   });
 
   test('no more than three go together without a reason', () => {
@@ -32,6 +30,6 @@ describe('without a feature, and those that need it', () => {
 
   test('what is left behind would be found', () => {
     // A need that is not said: `media` is deleted, but not those that need it.
-    expect(compiler.brokenImports(['media'])).toContainEqual(expect.stringContaining(': src/features/media/port.ts'));
+    expect(brokenImports(['media'])).toContainEqual(expect.stringContaining(': src/features/media/port.ts'));
   });
 });

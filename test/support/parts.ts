@@ -5,6 +5,7 @@ import type * as TypeScript from 'typescript';
 import { root, sources } from './imports.ts';
 
 const ts = createRequire(import.meta.url)('typescript') as typeof TypeScript;
+const { ES2022 } = ts.ScriptTarget;
 
 type Declaration = TypeScript.InterfaceDeclaration | TypeScript.TypeAliasDeclaration;
 
@@ -13,13 +14,28 @@ const texts = sources('src')
   .filter((file) => !/^src\/(?:features\/console|client)\//.test(file))
   .map((file) => [file, readFileSync(join(root, file), 'utf8')] as const);
 
+/** Key: the name of a type. Value: the files that declare it. */
+const declaring = new Map<string, string[]>();
+for (const [file, text] of texts) {
+  for (const [, name = ''] of text.matchAll(/^(?:export )?(?:interface|type) (\w+)/gm)) {
+    declaring.set(name, [...(declaring.get(name) ?? []), file]);
+  }
+}
+
+const parsed = new Map<string, TypeScript.SourceFile>();
+
+function sourceOf(file: string): TypeScript.SourceFile {
+  const source = parsed.get(file) ?? ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ES2022, true);
+  parsed.set(file, source);
+  return source;
+}
+
 /** Returns the declaration of a type, in this file or else in another; undefined if src/ declares none. */
-function declarationOf(name: string, from?: string): Declaration | undefined {
-  const pattern = new RegExp(`^(?:export )?(?:interface|type) ${name}\\b`, 'm');
-  const declaring = texts.filter(([, text]) => pattern.test(text));
-  const [file, text = ''] = declaring.find(([one]) => one === from) ?? declaring[0] ?? [];
-  const source = file === undefined ? undefined : ts.createSourceFile(file, text, ts.ScriptTarget.ES2022, true);
-  return source?.statements.find(
+function declarationOf(name: string, from = ''): Declaration | undefined {
+  const files = declaring.get(name) ?? [];
+  const file = files.includes(from) ? from : files[0];
+  if (file === undefined) return undefined;
+  return sourceOf(file).statements.find(
     (one): one is Declaration =>
       (ts.isInterfaceDeclaration(one) || ts.isTypeAliasDeclaration(one)) && one.name.text === name,
   );
@@ -70,12 +86,8 @@ function partsIn(type: TypeScript.Node | undefined): readonly string[] {
   return [...new Set([...inherited, ...own])];
 }
 
-function namesLike(ending: string): readonly string[] {
-  const pattern = new RegExp(`^(?:export )?(?:interface|type) (\\w+${ending})\\b`, 'gm');
-  return [...new Set(texts.flatMap(([, text]) => [...text.matchAll(pattern)].map(([, name = '']) => name)))];
-}
-
 /** Returns the names of types that end so, each with the names of its members that are no plain values. */
 export function partsOf(ending: string): ReadonlyMap<string, readonly string[]> {
-  return new Map(namesLike(ending).map((name) => [name, partsIn(declarationOf(name))]));
+  const names = [...declaring.keys()].filter((name) => name.endsWith(ending) && name !== ending);
+  return new Map(names.map((name) => [name, partsIn(declarationOf(name))]));
 }

@@ -1,12 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join, relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type * as TypeScript from 'typescript';
+import { join } from 'node:path';
+import { pathOf, relativeImports, root, sources } from './imports.ts';
 
-const ts = createRequire(import.meta.url)('typescript') as typeof TypeScript;
-const ROOT = resolve(fileURLToPath(new URL('../..', import.meta.url)));
-const FEATURES = join(ROOT, 'src/features');
+const FEATURES = join(root, 'src/features');
+/** The lists of features: all other files are in the folder of one. */
+const LISTS = ['src/features/list.ts', 'src/features/rows.ts'];
 
 /** Returns the names of the folders of src/features/. */
 export function featureNames(): readonly string[] {
@@ -53,90 +51,37 @@ function listWithout(text: string, gone: readonly string[]): string {
   );
 }
 
-/** A copy of a list without the lines of the features that are gone, which exists only for the compiler. */
-interface ShortList {
-  readonly file: string;
-  readonly text: string;
+/** Matches all that a list may have beside its imports: an array of one type, which any shorter array has too. */
+const ARRAY = /^(?:\/\*\*.*\*\/\n)?export const \w+: readonly \w+\[\] = \[([^\]]*)\];$/gm;
+
+/** Returns what would not compile in the lists without these features. */
+export function listErrors(gone: readonly string[]): readonly string[] {
+  return LISTS.flatMap((list) => {
+    const text = listWithout(readFileSync(join(root, list), 'utf8'), gone);
+    const imported = [...text.matchAll(/^import (?:type )?\{ (\w+) \} from '[^']+';$/gm)];
+    const used = [...text.matchAll(ARRAY)].flatMap(([, names = '']) => names.match(/\w+/g) ?? []);
+    const unknown = used.filter((name) => !imported.some(([, one]) => one === name));
+    const rest = imported.reduce((left, [line]) => left.replace(line, ''), text.replaceAll(ARRAY, '')).trim();
+    return [...unknown.map((name) => `${list}: ${name} is not imported`), ...(rest === '' ? [] : [`${list}: ${rest}`])];
+  });
 }
 
-/** What the compiler says about src/ and installer/ once folders of features are deleted. */
-export class CompilerWithoutFeatures {
-  readonly #options: TypeScript.CompilerOptions;
-  readonly #files: readonly string[];
-  /** Key: a file. Value: the files of src/ and installer/ that it imports, for types too. */
-  readonly #imports: ReadonlyMap<string, readonly string[]>;
-
-  constructor() {
-    const path = join(ROOT, 'tsconfig.build.json');
-    const parsed = ts.parseJsonConfigFileContent(
-      ts.readConfigFile(path, (file) => ts.sys.readFile(file)).config,
-      ts.sys,
-      ROOT,
-    );
-    this.#options = { ...parsed.options, noEmit: true, declaration: false, emitDeclarationOnly: false };
-    this.#files = parsed.fileNames;
-    this.#imports = new Map(
-      this.#files.map((file) => {
-        const { importedFiles } = ts.preProcessFile(readFileSync(file, 'utf8'));
-        return [file, importedFiles.map(({ fileName }) => resolve(dirname(file), fileName))];
-      }),
-    );
-  }
-
-  /**
-   * Returns the imports that are left without a file. No other error is possible: of the files that stay only the lists
-   * change, so whoever imports nothing that is gone sees the types that it saw.
-   */
-  brokenImports(gone: readonly string[]): readonly string[] {
-    const isGone = (file: string): boolean => gone.some((name) => file.startsWith(`${FEATURES}/${name}/`));
-    return [...this.#imports]
-      .filter(([file]) => !isGone(file) && !isList(file))
-      .flatMap(([file, targets]) =>
-        targets.filter(isGone).map((target) => `${relative(ROOT, file)}: ${relative(ROOT, target)}`),
-      )
-      .sort();
-  }
-
-  /** Returns the files of features that declare members of a module outside, or of the global scope. */
-  augmenting(): readonly string[] {
-    return this.#files
-      .filter((file) => file.startsWith(`${FEATURES}/`))
-      .filter((file) => /^declare (?:module|global)\b/m.test(readFileSync(file, 'utf8')))
-      .map((file) => relative(ROOT, file));
-  }
-
-  /** Returns the errors in the lists without each of these sets of features. They are checked in one program. */
-  listErrors(sets: readonly (readonly string[])[]): readonly string[] {
-    const shortLists = this.#files.filter(isList).flatMap((list) =>
-      sets.map((gone): ShortList => {
-        const file = list.replace(/\.ts$/, `-without-${gone.join('-')}.ts`);
-        return { file, text: listWithout(readFileSync(list, 'utf8'), gone) };
-      }),
-    );
-    const textOf = (file: string): string | undefined => shortLists.find((one) => one.file === file)?.text;
-    const host = ts.createCompilerHost(this.#options);
-    const program = ts.createProgram(
-      shortLists.map(({ file }) => file),
-      this.#options,
-      {
-        ...host,
-        fileExists: (file) => textOf(file) !== undefined || host.fileExists(file),
-        readFile: (file) => textOf(file) ?? host.readFile(file),
-        getSourceFile(file, options) {
-          const text = textOf(file);
-          return text === undefined ? host.getSourceFile(file, options) : ts.createSourceFile(file, text, options);
-        },
-      },
-    );
-    return shortLists.flatMap(({ file }) =>
-      program
-        .getSemanticDiagnostics(program.getSourceFile(file))
-        .map(({ messageText }) => `${relative(ROOT, file)}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`),
-    );
-  }
+/**
+ * Returns the imports that are left without a file once folders are deleted. No other error is possible: of the files
+ * that stay only the lists change, so whoever imports nothing that is gone sees the types that it saw.
+ */
+export function brokenImports(gone: readonly string[]): readonly string[] {
+  const isGone = (file: string): boolean => gone.some((name) => file.startsWith(`src/features/${name}/`));
+  return relativeImports
+    .filter(({ file }) => !isGone(file) && !LISTS.includes(file))
+    .filter((one) => isGone(pathOf(one)))
+    .map((one) => `${one.file}: ${pathOf(one)}`)
+    .sort();
 }
 
-/** Reports whether a file is a list of features: all others are in the folder of one. */
-function isList(file: string): boolean {
-  return dirname(file) === FEATURES;
+/** Returns the files of features that declare members of a module outside, or of the global scope. */
+export function augmenting(): readonly string[] {
+  return sources('src/features').filter((file) =>
+    /^declare (?:module|global)\b/m.test(readFileSync(join(root, file), 'utf8')),
+  );
 }

@@ -91,17 +91,22 @@ describe.each(Object.keys(ALL_ROUTES))('%s', (id) => {
 
   test('a limited key gets in only with a scope of the route, and sees only what its list names', async () => {
     if (!isPlain) return;
+    const requests = requestsOf(id);
     for (const { client, scopes, words } of keys) {
-      for (const { method, path } of requestsOf(id)) {
+      const isIn = isLetIn(route, scopes);
+      // A key without the scope is refused before anybody looks what it asks about.
+      for (const { method, path } of isIn ? requests : requests.slice(0, 1)) {
         const answer = await client.request(method, path);
         const where = `${method} ${path} with ${scopes.join()} and ${words.length} conversations`;
         const code = (answer.json as { code?: string } | undefined)?.code;
-        if (!isLetIn(route, scopes)) expect([where, answer.status, code]).toEqual([where, 403, 'scope_missing']);
+        if (!isIn) expect([where, answer.status, code]).toEqual([where, 403, 'scope_missing']);
         else expect([where, code]).not.toEqual([where, 'scope_missing']);
-        const leaked = Object.values(WORDS).filter((word) => answer.text.includes(word) && !words.includes(word));
-        expect([where, leaked]).toEqual([where, []]);
-        if (words.length < LISTS.length) expect([where, answer.text.includes(HIDDEN_EMOJI)]).toEqual([where, false]);
-        if (words.length === 0) expect([where, answer.text.includes(BEN)]).toEqual([where, false]);
+        const hidden = [
+          ...Object.values(WORDS).filter((word) => !words.includes(word)),
+          ...(words.length < LISTS.length ? [HIDDEN_EMOJI] : []),
+          ...(words.length === 0 ? [BEN] : []),
+        ];
+        expect([where, hidden.filter((word) => answer.text.includes(word))]).toEqual([where, []]);
       }
     }
   });

@@ -48,7 +48,7 @@ beforeAll(async () => {
   for (let count = 0; count < 50; count += 1) otherMac.receive('old, on the other Mac');
   symlinkSync(join(root, 'mac'), messages);
   receiver = await Receiver.start();
-  service = await Service.start({ chatDbPath: join(messages, 'chat.db') });
+  service = await Service.here({ chatDbPath: join(messages, 'chat.db') });
   const answer = await service.post('/webhooks', { url: receiver.url, events: ['message.received'], secret: 's3cret' });
   webhook = (answer.json as { id: string }).id;
   const changed = await service.request('PATCH', `/webhooks/${webhook}`, {
@@ -181,7 +181,8 @@ describe('a restore', () => {
 
   test('with another chat.db replays nothing, and says so', async () => {
     await service.post('/webhooks', { url: 'http://127.0.0.1:9/later', events: ['message.sent'] });
-    await service.stop('SIGKILL');
+    await service.becomeProcess();
+    await service.kill();
     // Files of a killed service must not be taken for part of the restored state.
     expect(existsSync(join(service.configFolder, 'state.db-wal'))).toBe(true);
     rmSync(messages);

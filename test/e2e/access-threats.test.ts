@@ -8,7 +8,7 @@ import { Receiver } from '../support/receiver.ts';
 
 let fixture: AccessFixture;
 const start = async (): Promise<void> => {
-  fixture = await AccessFixture.start({}, { isProcess: true });
+  fixture = await AccessFixture.start();
 };
 const dispose = (): Promise<void> => fixture.dispose();
 
@@ -20,7 +20,10 @@ const receive = (from: string, text: string) =>
   });
 
 describe('a process that dies', () => {
-  beforeEach(start);
+  beforeEach(async () => {
+    await start();
+    await fixture.service.becomeProcess();
+  });
   afterEach(dispose);
 
   const held = async () => {

@@ -23,7 +23,7 @@ const told: Told[] = [];
 
 beforeAll(async () => {
   mac = await simulatedMac();
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   await poll();
 });
 afterAll(async () => {
@@ -65,6 +65,7 @@ test('an incoming message is read, edited and unsent', async () => {
 });
 
 test('a message is deleted, restored, and deleted for good, also while the service is away', async () => {
+  await service.becomeProcess();
   const row = rowOf(await mac.command({ do: 'receive', from: '+15550100', text: 'secret' }));
   await expectTold(row, ['message.received']);
   await mac.command({ do: 'delete', row, recoverable: true });
@@ -73,7 +74,7 @@ test('a message is deleted, restored, and deleted for good, also while the servi
   await expectTold(row, ['message.received', 'deleted', 'restored']);
   const other = rowOf(await mac.command({ do: 'receive', from: '+15550100', text: 'meanwhile' }));
   await expectTold(other, ['message.received']);
-  await service.stop('SIGKILL');
+  await service.kill();
   await mac.command({ do: 'delete', row });
   await mac.command({ do: 'edit', row: other, text: 'in the meantime' });
   await service.launch();

@@ -15,7 +15,7 @@ const receivers: Receiver[] = [];
 
 beforeAll(async () => {
   mac = await simulatedMac();
-  service = await Service.start({ chatDbPath: mac.chatDbPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath });
 });
 afterAll(async () => {
   for (const receiver of receivers) await receiver.close();
@@ -225,7 +225,7 @@ describe('GET /events?changes=true', () => {
   });
 
   test('is 404 where the configuration has changes off, as are the WebSocket and a webhook', async () => {
-    const other = await Service.start({ chatDbPath: mac.chatDbPath, settings: { changes: { enabled: false } } });
+    const other = await Service.here({ chatDbPath: mac.chatDbPath, settings: { changes: { enabled: false } } });
     const refused = { status: 404, code: 'changes_disabled' };
     expect((await other.get('/events?changes=true')).json).toMatchObject(refused);
     await expect(other.socket('&changes=true')).rejects.toThrow('404');
@@ -237,6 +237,7 @@ describe('GET /events?changes=true', () => {
 });
 
 test('a client that resumes by offset misses nothing and gets nothing twice, however often the service is killed', async () => {
+  await service.becomeProcess();
   const { receiver: hook } = await receiver(['message.received', 'message.updated']);
   const client = new PosternClient({ url: `http://127.0.0.1:${service.port}`, key: KEY });
   const ended = new AbortController();

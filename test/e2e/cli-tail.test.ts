@@ -22,7 +22,7 @@ let service: Service;
 
 beforeAll(async () => {
   write('history');
-  service = await Service.start({ chatDbPath: database.path });
+  service = await Service.here({ chatDbPath: database.path });
 });
 afterEach(() => {
   for (const { child } of running.splice(0)) child.kill('SIGKILL');
@@ -167,6 +167,7 @@ describe('tail', () => {
   });
 
   test('continues without gap or repeat after the service was killed, says so once, and ends all the same', async () => {
+    await service.becomeProcess();
     const running = tail('--json');
     await listening(running);
     await service.stop('SIGKILL');
@@ -180,7 +181,7 @@ describe('tail', () => {
     expect(rows(running)).toEqual(expect.arrayContaining(written));
     expect(running.stderr.match(/Reconnecting/g)).toHaveLength(1);
 
-    await service.stop('SIGKILL');
+    await service.kill();
     await eventually(() => expect(running.stderr.match(/Reconnecting/g)?.length).toBe(2));
     running.child.kill('SIGTERM');
     expect(await running.ended).toBe(0);

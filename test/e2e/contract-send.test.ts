@@ -36,7 +36,7 @@ beforeAll(async () => {
     participants: [ANA, '+15550101'],
     name: 'Garden',
   }));
-  service = await Service.start({
+  service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
     settings: { send: { confirm_ms: 3000 } },
@@ -353,13 +353,16 @@ describe('sends', () => {
   });
 
   test('with a key whose send is running is 409; interrupted by a crash, its outcome is unknown forever', async () => {
+    await service.becomeProcess();
+    // Before its first send it checks whether it may control Messages.
+    await send({ recipient: ANA, body: 'the first' });
     const key = { 'idempotency-key': 'order-18' };
     await mac.command({ do: 'scenario', name: 'hang' });
     const before = mac.calls.length;
     const hanging = send({ recipient: ANA, body: 'hanging' }, key).catch(() => undefined);
     await eventually(() => expect(mac.calls.length).toBe(before + 1));
     expect((await send({ recipient: ANA, body: 'hanging' }, key)).status).toBe(409);
-    await service.stop('SIGKILL');
+    await service.kill();
     await hanging;
     await service.launch();
     const after = await send({ recipient: ANA, body: 'hanging' }, key);

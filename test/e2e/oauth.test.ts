@@ -23,7 +23,7 @@ let tunnel: typeof fetch;
 beforeAll(async () => {
   mac = await simulatedMac();
   await mac.command({ do: 'receive', from: ANA, text: 'before' });
-  service = await Service.start({
+  service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
     settings: { oauth: { issuer: ISSUER } },
@@ -228,8 +228,9 @@ describe('a refresh token', () => {
   });
 
   test("survives a restart, and is nobody else's", async () => {
+    await service.becomeProcess();
     const { program, tokens } = await allowed();
-    await service.stop('SIGKILL');
+    await service.kill();
     await service.launch();
     const fields = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
     expect((await program.token({ ...fields, client_id: 'someone' })).status).toBe(401);

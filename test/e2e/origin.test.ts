@@ -17,7 +17,7 @@ let receiver: Receiver;
 beforeAll(async () => {
   mac = await simulatedMac();
   await mac.command({ do: 'write', to: ANA, text: 'before Postern was there' });
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   await eventually(() => expect(service.output).toContain('events begin after the newest row'));
   listener = await service.socket('&include=details');
   receiver = await Receiver.start();
@@ -113,6 +113,7 @@ describe('equal sends of which the first never got a row', () => {
     service.post('/messages', { recipient: ANA, body }, { 'idempotency-key': key, 'x-request-id': `request-${key}` });
 
   test('each have the row that their own run wrote, and only the first stays unknown, after a restart too', async () => {
+    await service.becomeProcess();
     await mac.command({ do: 'scenario', name: 'nothing' });
     expect((await send('k1')).status).toBe(202);
     const ids = new Map<string, string>();
@@ -125,7 +126,7 @@ describe('equal sends of which the first never got a row', () => {
     expect([...ids.values()].toSorted((a, b) => Number(a) - Number(b))).toEqual([...ids.values()]);
     for (const isRestarted of [false, true]) {
       if (isRestarted) {
-        await service.stop('SIGKILL');
+        await service.kill();
         await service.launch();
       }
       const first = await send('k1');
@@ -155,12 +156,13 @@ function rowsWith(text: string): number {
 
 describe('after kill -9', () => {
   test('between the send and its pairing, the row is still known as sent here', async () => {
+    await service.becomeProcess();
     const body = 'killed before it was paired';
     const sending = service
       .post('/messages', { recipient: ANA, body }, { ...request, 'idempotency-key': 'key-2' })
       .catch(() => undefined);
     await waitFor(() => rowsWith(body) === 1);
-    await service.stop('SIGKILL');
+    await service.kill();
     await sending;
     const { row } = await mac.command<{ row: number }>({ do: 'write', to: ANA, text: 'while it was down' });
     await service.launch();

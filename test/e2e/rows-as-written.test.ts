@@ -21,7 +21,7 @@ let byKind: Service;
 beforeAll(async () => {
   mac = await simulatedMac();
   const { chatDbPath, osascriptPath } = mac;
-  service = await Service.start({ chatDbPath, osascriptPath });
+  service = await Service.here({ chatDbPath, osascriptPath });
   const settings = { backend: { associated_rows: 'by_kind' } };
   byKind = await Service.here({ chatDbPath, osascriptPath, settings });
 });
@@ -94,7 +94,8 @@ test('a message to oneself that was published as incoming is told to be a copy, 
     expect(namesOf(await toldOf(service, from, row))).toEqual(['message.received', 'mirror']),
   );
   expect((await toldOf(service, from, row)).at(-1)?.data.details?.mirror).toBe(true);
-  await service.stop('SIGKILL');
+  await service.becomeProcess();
+  await service.kill();
   await service.launch();
   // A reader that catches up gets the row in its current state.
   expect(await toldOf(service, from, row)).toMatchObject([

@@ -23,7 +23,7 @@ beforeAll(async () => {
   mac = await simulatedMac();
   await mac.command({ do: 'receive', from: '+15550100', text: 'Dinner at the café tomorrow?' });
   await mac.command({ do: 'receive', from: '+15550101', text: '明日は東京駅で会いましょう' });
-  service = await Service.start({
+  service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
     settings: { search: { enabled: true } },
@@ -84,7 +84,8 @@ describe('search', () => {
   });
 
   test('continues after a crash with what came meanwhile', async () => {
-    await service.stop('SIGKILL');
+    await service.becomeProcess();
+    await service.kill();
     await mac.command({ do: 'receive', from: '+15550100', text: 'While you were out' });
     await service.launch();
     await eventually(async () => expect(await found('"while you were"')).toEqual(['While you were out']));

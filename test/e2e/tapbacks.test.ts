@@ -49,7 +49,7 @@ describe('a service', () => {
     mac = await simulatedMac();
     await mac.command({ do: 'write', to: ANA, text: 'before' });
     const settings = { approval: { self: OWN_ADDRESS }, canary: { self: OWN_ADDRESS } };
-    service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath, settings });
+    service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath, settings });
     const key = await service.post('/keys', { name: 'agent', preset: 'assistant', read: '*', send: [ANA] });
     agent = { 'x-api-key': (key.json as { key: string }).key };
   });
@@ -101,6 +101,7 @@ describe('a service', () => {
   });
 
   test('killed between the decision and the send sends it once', async () => {
+    await service.becomeProcess();
     const { id } = await ask('killed before it was sent');
     const row = await asking(id);
     // Another send is ahead of it in the queue.
@@ -117,7 +118,7 @@ describe('a service', () => {
     await inTheWay;
     await service.launch();
     expect((await ended(id)).state).toBe('sent');
-    await service.stop('SIGKILL');
+    await service.kill();
     await service.launch();
     expect(bodies(mac).filter((body) => body === 'killed before it was sent')).toHaveLength(1);
   });

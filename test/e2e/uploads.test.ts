@@ -15,7 +15,7 @@ const SECRET_TEXT = 'nobody may read this in a log';
 
 let fixture: AccessFixture;
 beforeAll(async () => {
-  fixture = await AccessFixture.start({}, { isProcess: true });
+  fixture = await AccessFixture.start();
 });
 afterAll(() => fixture.dispose());
 
@@ -55,6 +55,7 @@ describe('an upload', () => {
   });
 
   test('that was complete outlives a crash; one that was not leaves nothing', async () => {
+    await fixture.service.becomeProcess();
     const id = idOf(await upload());
     const before = kept().length;
     const client = connect(fixture.service.port, '127.0.0.1');
@@ -63,7 +64,7 @@ describe('an upload', () => {
       `POST /api/v1/attachments HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${KEY}\r\nContent-Disposition: attachment; filename=half\r\nContent-Length: 1000\r\n\r\nhalf`,
     );
     await eventually(() => expect(kept()).toHaveLength(before + 1));
-    await fixture.service.stop('SIGKILL');
+    await fixture.service.kill();
     client.destroy();
     await fixture.service.launch();
     expect(kept()).toHaveLength(before);

@@ -20,7 +20,7 @@ beforeAll(async () => {
     moduleFolder: fileURLToPath(new URL('../../dist/src/features/simulator/', import.meta.url)),
   });
   await mac.start();
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   client = new PosternClient({ socketPath: service.socketPath, key: KEY });
 });
 afterAll(async () => {
@@ -62,12 +62,13 @@ describe('the typed client over the Unix socket', () => {
   });
 
   test('listens, and continues without a gap when the service was killed', async () => {
+    await service.becomeProcess();
     const ended = new AbortController();
     const reasons: string[] = [];
     const events = client.listen({ after: 0, signal: ended.signal, onReconnect: (reason) => reasons.push(reason) });
     const next = async (): Promise<string | undefined> => (await events.next()).value?.data.id;
     const first = await next();
-    await service.stop('SIGKILL');
+    await service.kill();
     await service.launch();
     const { id } = (await client.send({ recipient: '+15550100', body: 'after the restart' })) as Message;
     const seen = [first];

@@ -88,7 +88,7 @@ let service: Service;
 
 beforeAll(async () => {
   mac = await simulatedMac();
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
 });
 afterAll(async () => {
   await service.dispose();
@@ -260,6 +260,9 @@ describe('a problem reads as its example in the OpenAPI document', () => {
       await mac.command({ do: 'scenario', name: scenario, times: 1 });
       expectProblem(name, 'sendMessage', await send());
     }
+    await service.becomeProcess();
+    // Before its first send it checks whether it may control Messages.
+    await send('the first');
     await mac.command({ do: 'scenario', name: 'hang', times: 1 });
     const before = mac.calls.length;
     const given = [send('first', 'interrupted').catch(() => undefined)];
@@ -273,14 +276,14 @@ describe('a problem reads as its example in the OpenAPI document', () => {
       return Promise.race([...more, delay(500, undefined)]);
     });
     expectProblem('send_queue_full', 'sendMessage', full);
-    await service.stop('SIGKILL');
+    await service.kill();
     await Promise.all([...given, ...more]);
     await service.launch();
     expectProblem('send_outcome_unknown', 'sendMessage', await send('first', 'interrupted'));
   });
 
   test('of a service without Messages, and of one that is asked too often', async () => {
-    const other = await Service.start({
+    const other = await Service.here({
       chatDbPath: join(nowhere, 'chat.db'),
       settings: { server: { rate_limit_per_minute: 12 } },
     });

@@ -30,7 +30,7 @@ beforeAll(async () => {
   writeFileSync(keyFile, `${KEY}\n`, { mode: 0o600 });
   mac = new SimulatedMac({ dir: join(root, 'mac'), moduleFolder: join(REPOSITORY, 'dist/src/features/simulator/') });
   await mac.start();
-  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   receiver = await Receiver.start();
 });
 afterEach(() => {
@@ -176,9 +176,10 @@ function pongs(to = ANA): number {
 describe('the auto-reply bot answers, and only what it should', () => {
   const python = testWith('python3');
   python('in Python, with the service killed in between', async () => {
+    await service.becomeProcess();
     const { output } = start(['python3', '-u', join(RECIPES, 'auto-reply.py')]);
     await answersPing();
-    await service.stop('SIGKILL');
+    await service.kill();
     await receive('ping while nobody is there', 'patient@example.com');
     await eventually(() => expect(output()).toContain('refused'));
     await service.launch();
@@ -296,9 +297,10 @@ describe('the auto-reply bot answers, and only what it should', () => {
     const compiled = spawnSync(process.execPath, [compiler, ...options], { cwd: folder, encoding: 'utf8' });
     expect(compiled.stdout + compiled.stderr).toBe('');
 
+    await service.becomeProcess();
     start([process.execPath, 'auto-reply.mjs'], folder);
     await answersPing();
-    await service.stop('SIGKILL');
+    await service.kill();
     await receive('ping while nobody is there', 'late@example.com');
     await service.launch();
     await eventually(() => expect(pongs('late@example.com')).toBeGreaterThan(0));
@@ -318,11 +320,12 @@ test('the resuming client misses nothing over restarts of the service and its ow
     Number((await service.get('/status').then(({ json }) => json as { newest_row: number })).newest_row);
   const remembered = (): number => Number(readFileSync(join(folder, 'last-row.txt'), 'utf8'));
 
+  await service.becomeProcess();
   const first = start(command, folder);
   const begin = await waitFor(remembered);
   await receive('while both are there');
   await eventually(async () => expect(remembered()).toBe(await newest()));
-  await service.stop('SIGKILL');
+  await service.kill();
   await receive('while the service is away');
   await service.launch();
   await eventually(async () => expect(remembered()).toBe(await newest()));

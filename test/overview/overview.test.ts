@@ -15,7 +15,7 @@ const APPLE_EPOCH_MS = 978_307_200_000;
 let fixture: AccessFixture;
 beforeAll(async () => {
   // A process, because the status names the command that runs with it.
-  fixture = await AccessFixture.start({}, { isProcess: true });
+  fixture = await AccessFixture.start();
 });
 afterAll(() => fixture.dispose());
 

@@ -86,14 +86,10 @@ export class AccessFixture {
     this.messages = messages;
   }
 
-  /** Starts the service in this process, unless the test kills it. */
-  static async start(
-    settings: ServiceOptions['settings'] = {},
-    { isProcess = false }: { readonly isProcess?: boolean } = {},
-  ): Promise<AccessFixture> {
+  static async start(settings: ServiceOptions['settings'] = {}): Promise<AccessFixture> {
     const fixture = new AccessFixture();
     whenFileEnds(() => rmSync(fixture.folder, { recursive: true, force: true }));
-    fixture.service = await Service[isProcess ? 'start' : 'here']({
+    fixture.service = await Service.here({
       chatDbPath: fixture.chats.path,
       osascriptPath: fixture.osascript.path,
       settings: { ...settings, send: { confirm_ms: 100, ...settings.send } },

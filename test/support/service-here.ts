@@ -40,7 +40,7 @@ export async function serveHere(homeFolder: string, configFolder: string): Promi
     ...{ stdout: () => {}, stderr: () => {} },
   };
   const logPath = join(homeFolder, 'service.log');
-  const fd = openSync(logPath, 'a');
+  const fd = openSync(logPath, 'w');
   const log = await openLog({ level: 'info', isTerminal: false, fd });
   const app = await startApp(reading.config, {
     clock,

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
 import { waitFor } from './eventually.ts';
@@ -14,6 +15,9 @@ const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /** The key of every service that a test starts. */
 export const KEY = 'a-key-for-all-the-tests';
+
+/** The service may close an idle connection just when a request begins on it. */
+const NOTHING_KEPT = new Agent({ keepAlive: false });
 
 export interface ServiceOptions {
   readonly chatDbPath: string;
@@ -43,9 +47,10 @@ export interface Answer {
 export class Service {
   readonly folder: string;
   readonly #options: ServiceOptions;
-  readonly #isHere: boolean;
+  readonly #isProcess: boolean;
+  #isHere: boolean;
   #serving: Serving | undefined;
-  /** That of the processes before. */
+  /** That before the last start. */
   #earlierOutput = '';
   #port = 0;
 
@@ -53,6 +58,7 @@ export class Service {
     this.folder = folder;
     this.#options = options;
     this.#isHere = isHere;
+    this.#isProcess = !isHere;
   }
 
   /** Writes a configuration and starts the service as a process. Resolves when health answers. */
@@ -145,6 +151,7 @@ export class Service {
 
   /** Starts serving, also again after `stop`. */
   async launch(): Promise<void> {
+    this.#earlierOutput = this.output;
     if (this.#isHere) {
       const here = await serveHere(this.folder, this.configFolder);
       this.#serving = here;
@@ -153,7 +160,6 @@ export class Service {
     }
     const { arguments: more = [], command = 'serve', through = [], env, program: main = MAIN } = this.#options;
     const line = [...through, process.execPath, main, command, '--config-dir', this.configFolder, ...more];
-    this.#earlierOutput = this.output;
     const child = new ServiceProcess(line, { ...BARE_ENVIRONMENT, HOME: this.folder, ...env });
     this.#serving = child;
     await waitFor(async () => {
@@ -182,18 +188,25 @@ export class Service {
     path: string,
     init: { body?: string | Uint8Array<ArrayBuffer>; headers?: Record<string, string> } = {},
   ): Promise<Answer> {
-    // The service may close an idle connection just when a request begins on it.
-    const headers = new Headers({ connection: 'close', 'x-api-key': KEY, ...init.headers });
-    if (headers.get('x-api-key') === '') headers.delete('x-api-key');
-    const response = await fetch(this.url + path, { ...init, method, headers, redirect: 'manual' });
-    const text = await response.text();
+    const headers: Record<string, string> = { 'x-api-key': KEY, ...init.headers };
+    if (headers['x-api-key'] === '') delete headers['x-api-key'];
+    const url = new URL(this.url + path);
+    // Not `fetch`, which costs more than most answers of the service.
+    const sent = request(url, { method, headers, agent: NOTHING_KEPT });
+    const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+    sent.end(init.body);
+    const [response] = await answered;
+    const text = await readText(response);
     let json: unknown;
     try {
       json = JSON.parse(text);
     } catch {
       json = undefined;
     }
-    return { url: response.url, status: response.status, headers: response.headers, text, json };
+    const given = Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
+      values.map((value): [string, string] => [name, value]),
+    );
+    return { url: url.href, status: response.statusCode ?? 0, headers: new Headers(given), text, json };
   }
 
   /** Opens a WebSocket that records its events. Resolves when it is open. */
@@ -207,6 +220,19 @@ export class Service {
   /** Sends the signal. Resolves with the exit code. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     return (await this.#serving?.stop(signal)) ?? null;
+  }
+
+  /** Goes on as a process, because a service in this one cannot be killed. */
+  async becomeProcess(): Promise<void> {
+    await this.stop();
+    this.#isHere = false;
+    await this.launch();
+  }
+
+  /** Kills the process. The next start is in this process again, unless the first one was not. */
+  async kill(): Promise<void> {
+    await this.stop('SIGKILL');
+    this.#isHere = !this.#isProcess;
   }
 
   /** Stops the service and removes its folder. */

@@ -1,7 +1,7 @@
 // The thread behind `ReaderThread`. Runs everything that can take long, on its own connection to chat.db.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Connection } from './core/chatdb/connection.ts';
-import { ListReader } from './core/chatdb/reader.ts';
+import { ListReader } from './core/chatdb/list-reader.ts';
 import type { AssociatedRows } from './core/model/associated-rows.ts';
 import { errorCode, isAppError } from './core/model/errors.ts';
 import type { HiddenText } from './core/model/hidden-text.ts';

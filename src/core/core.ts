@@ -38,7 +38,6 @@ import type { ReaderThread } from './runtime/reader-thread.ts';
 import type { Sqlite } from './runtime/sqlite.ts';
 import type { EventJson } from './schema/event-json.ts';
 import type { KeptCopies } from './sender/kept-files.ts';
-import type { OriginReader } from './sender/origins.ts';
 import type { OwnerSends } from './sender/owner-sends.ts';
 import type { Sender } from './sender/sender.ts';
 import type { SentRows } from './sender/sent-rows.ts';
@@ -92,8 +91,6 @@ export interface CoreMac {
   /** Calls `listener` whenever chat.db has become readable or unreadable. */
   readonly onHealth: (listener: (isConnected: boolean) => void) => void;
   readonly sentRows: SentRows;
-  /** Reads chat.db without what this service knows of its own sends. */
-  readonly reader: ChatReader;
   readonly chatLog: ChatLog;
   readonly files: ConvertedFiles;
 }
@@ -110,7 +107,7 @@ export interface CoreEvents {
   readonly agedLog: MessageLog;
   readonly ages: RowAges;
   /** Reads messages without the names of people. */
-  readonly messages: OriginReader;
+  readonly messages: ChatReader;
   readonly json: EventJson;
   /** Returns the addresses in the members that features add to details. */
   readonly people: (details: MessageDetails) => readonly string[];

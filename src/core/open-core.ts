@@ -1,5 +1,7 @@
 import { join } from 'node:path';
+import { attachmentNames } from './chatdb/attachment-details.ts';
 import { messageColumns } from './chatdb/lookups.ts';
+import { ChatReader } from './chatdb/reader.ts';
 import type { Config } from './config/config.ts';
 import type { Core, CoreBase, CoreEvents, CoreMac, CoreOwner, CoreReaders, CoreSends } from './core.ts';
 import { addedPeople } from './details-part.ts';
@@ -21,7 +23,6 @@ import type { Cleanup } from './runtime/cleanup.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
 import { eventSerializer } from './schema/event-json.ts';
 import { UPLOADS } from './sender/checked-attachments.ts';
-import { OriginReader } from './sender/origins.ts';
 import { OwnerSends } from './sender/owner-sends.ts';
 import { UploadStore } from './state/upload-store.ts';
 import { webhookStore } from './state/webhooks-store.ts';
@@ -44,24 +45,23 @@ export async function openCore(config: Config, host: Host, closers: Cleanup): Pr
 
 /** Opens the event log, and what reads and serialises its events. */
 function openEvents(core: CoreBase & CoreMac): CoreEvents {
-  const { host, detector, onHealth, reader, naming, counters } = core;
+  const { host, connection, thread, detector, onHealth, naming, counters } = core;
   const { origins } = core.sentRows;
   const people = addedPeople(host.features);
   // The log must not publish a row that a send is about to mark as outgoing.
-  const isAwaited = (message: Message): boolean => origins.isAwaited(message, (one) => reader.attachmentNames(one));
+  const isAwaited = (message: Message): boolean =>
+    origins.isAwaited(message, ({ id }) => attachmentNames(connection, Number(id)));
   const { noteHealth, ages, ...eventLog } = openEventLog(core, isAwaited);
   const { publisher, feed } = eventLog;
   onHealth(noteHealth);
   detector.onCommit(() => publisher.publishPending());
-  const messages = new OriginReader(reader, {
-    added: (message, details) => {
-      for (const column of details.undecoded ?? []) counters.undecoded.inc({ column });
-      return ages.added(message, origins.added(message, details));
-    },
+  const messages = new ChatReader(connection, thread, (message, details) => {
+    for (const column of details.undecoded ?? []) counters.undecoded.inc({ column });
+    return ages.added(message, origins.added(message, details));
   });
   const json = eventSerializer({
     details: (message) => messages.details(message),
-    reactionDetails: (reaction) => reader.reactionDetails(reaction),
+    reactionDetails: (reaction) => messages.reactionDetails(reaction),
     names: () => naming.names,
     people,
     offsetText: (...position) => feed.offsetText(...position),

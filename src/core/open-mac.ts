@@ -1,15 +1,16 @@
 import { join } from 'node:path';
+import type { ThreadTargets } from '../reader-worker.ts';
 import { AttachmentFiles } from './chatdb/attachment-files.ts';
 import { CommitDetector } from './chatdb/commit-detector.ts';
+import { Connection } from './chatdb/connection.ts';
 import { ConvertedFiles } from './chatdb/converted-files.ts';
 import { chatSendLookup } from './chatdb/lookups.ts';
 import { ChatLog } from './chatdb/message-log.ts';
-import { ChatReader } from './chatdb/reader.ts';
 import type { Config } from './config/config.ts';
 import type { CoreBase, CoreMac } from './core.ts';
 import { decodersOf } from './details-part.ts';
+import { hiddenTexts } from './feature.ts';
 import type { Host } from './host.ts';
-import { openChatDb } from './inputs.ts';
 import { MacPermissions } from './mac/mac-permissions.ts';
 import { openMessagesAccounts } from './mac/messages-accounts.ts';
 import { PermissionWatcher } from './mac/permission-watcher.ts';
@@ -28,6 +29,8 @@ import { lockFolder } from './state/lock.ts';
 import { assertRestored } from './state/restored.ts';
 import { sentPartStore } from './state/sent-parts-store.ts';
 import { openStateDatabase } from './state/state-database.ts';
+
+const READER_WORKER = new URL('../reader-worker.js', import.meta.url);
 
 /** Locks the folder of the configuration, opens state.db, and makes the places that features fill. */
 export async function openBase(config: Config, host: Host, closers: Cleanup): Promise<CoreBase> {
@@ -103,8 +106,22 @@ export function openMac(core: CoreBase): CoreMac {
     detector,
     onHealth: (listener) => void healthListeners.push(listener),
     sentRows,
-    reader: new ChatReader(connection, thread),
     chatLog: new ChatLog(connection),
     files: new ConvertedFiles(new AttachmentFiles(connection)),
   };
+}
+
+/** Opens chat.db. The reader thread starts at its first use. */
+function openChatDb({ config, host, closers, decoders }: CoreBase): Pick<CoreMac, 'connection' | 'thread'> {
+  const { clock, log, homeFolder: home } = host;
+  const { chatDbPath: path, associatedRows } = config.backend;
+  const kinds = { associatedRows, hidden: hiddenTexts(config, host.features) };
+  const thread = ReaderThread.isSupported
+    ? new ReaderThread<ThreadTargets>({ script: READER_WORKER, path, home, ...kinds, clock, log })
+    : undefined;
+  const survey = thread && (() => thread.call('lists', 'survey'));
+  const connection = new Connection({ path, home, log, ...kinds, decoders }, survey);
+  closers.add('chat.db', () => connection.close());
+  closers.add('reader thread', { end: () => thread?.hurry(), close: () => thread?.close() });
+  return { connection, thread };
 }

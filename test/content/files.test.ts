@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { ListReader } from '../../src/core/chatdb/reader.ts';
+import { ListReader } from '../../src/core/chatdb/list-reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import { contentDecoder } from '../../src/features/content/rows.ts';
 import { chatDatabases } from '../support/chat-databases.ts';

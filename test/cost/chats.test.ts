@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Connection } from '../../src/core/chatdb/connection.ts';
+import { ListReader } from '../../src/core/chatdb/list-reader.ts';
 import { MessagesDirectory } from '../../src/core/chatdb/lookups.ts';
-import { ListReader } from '../../src/core/chatdb/reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import { IndexReader } from '../../src/features/search/index/index-source.ts';
 import { chatDatabases } from '../support/chat-databases.ts';

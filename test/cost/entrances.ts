@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { ListReader } from '../../src/core/chatdb/reader.ts';
+import { ListReader } from '../../src/core/chatdb/list-reader.ts';
 import { fitted, oneLine } from '../../src/core/cli/output/text.ts';
 import { checkConfigText } from '../../src/core/config/config-file.ts';
 import { fileNameIn } from '../../src/core/http/attachments/disposition.ts';

@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Connection } from '../../src/core/chatdb/connection.ts';
 import { Fingerprints } from '../../src/core/chatdb/fingerprints.ts';
+import { ListReader } from '../../src/core/chatdb/list-reader.ts';
 import { chatDbNames, chatSendLookup, MessagesDirectory } from '../../src/core/chatdb/lookups.ts';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
-import { ChatReader, ListReader } from '../../src/core/chatdb/reader.ts';
+import { ChatReader } from '../../src/core/chatdb/reader.ts';
 import { eventFilter } from '../../src/core/model/event-filter.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { ListReader } from '../../src/core/chatdb/list-reader.ts';
 import { chatSendLookup } from '../../src/core/chatdb/lookups.ts';
-import { ListReader } from '../../src/core/chatdb/reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture } from '../support/chat-fixture.ts';

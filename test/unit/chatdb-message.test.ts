@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { ListReader } from '../../src/core/chatdb/reader.ts';
+import { ListReader } from '../../src/core/chatdb/list-reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { ListReader } from '../../src/core/chatdb/list-reader.ts';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
-import { ListReader } from '../../src/core/chatdb/reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { reactionSchema } from '../../src/core/schema/reaction-schema.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { ListReader } from '../../src/core/chatdb/list-reader.ts';
 import { chatSendLookup } from '../../src/core/chatdb/lookups.ts';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
-import { ListReader } from '../../src/core/chatdb/reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { contentHash } from '../../src/core/sender/content-hash.ts';

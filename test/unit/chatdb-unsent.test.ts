@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { ListReader } from '../../src/core/chatdb/reader.ts';
+import { ListReader } from '../../src/core/chatdb/list-reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import { encodeBinaryPlist } from '../../src/features/simulator/binary-plist.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { attachmentNames } from '../../src/core/chatdb/attachment-details.ts';
 import { Connection } from '../../src/core/chatdb/connection.ts';
 import { chatSendLookup } from '../../src/core/chatdb/lookups.ts';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
@@ -113,7 +114,8 @@ function world() {
     channel,
     cursor: new MemoryCursor(),
     isAwaited: ({ event }) =>
-      event.type === 'message.received' && origins.isAwaited(event.data, (one) => reader.attachmentNames(one)),
+      event.type === 'message.received' &&
+      origins.isAwaited(event.data, ({ id }) => attachmentNames(connection, Number(id))),
     clock,
     log,
   });

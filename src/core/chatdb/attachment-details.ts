@@ -7,6 +7,7 @@ import type { Row } from '../runtime/sqlite.ts';
 import { addedValues } from './added-columns.ts';
 import { located } from './attachment-place.ts';
 import { ATTACHMENT_COLUMNS, toText } from './columns.ts';
+import type { Connection } from './connection.ts';
 import { RowBudget } from './content/row-budget.ts';
 import { contentQueriesOf } from './content-queries.ts';
 import type { FileContents } from './decoder.ts';
@@ -20,6 +21,11 @@ const FIRST_STATE = -1;
 const NO_NAME = 'attachment';
 /** The type of a folder's bytes. */
 const TAR = 'application/x-tar';
+
+/** Returns the names of a message's attachments, without decoding anything. */
+export function attachmentNames(connection: Connection, rowId: number): readonly string[] {
+  return connection.read((snapshot) => attachmentsOf(snapshot, rowId).map(({ name }) => name));
+}
 
 /** Returns a message's listed attachments, in the order in which chat.db stores them (decision B5). */
 export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly AttachmentDetails[] {

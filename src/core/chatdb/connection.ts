@@ -43,7 +43,7 @@ interface Open {
  */
 export class Connection {
   readonly path: string;
-  readonly #options: ChatDatabaseParts;
+  readonly #parts: ChatDatabaseParts;
   #open: Open | undefined;
   #failure: AppError | undefined;
   #isClosed = false;
@@ -54,9 +54,9 @@ export class Connection {
   readonly #surveyElsewhere: (() => Promise<Damage>) | undefined;
 
   /** `surveyElsewhere` finds unreadable rows in another thread. Without it, the read that meets a damaged page does. */
-  constructor(options: ChatDatabaseParts, surveyElsewhere?: () => Promise<Damage>) {
-    this.path = options.path;
-    this.#options = options;
+  constructor(parts: ChatDatabaseParts, surveyElsewhere?: () => Promise<Damage>) {
+    this.path = parts.path;
+    this.#parts = parts;
     this.#surveyElsewhere = surveyElsewhere;
   }
 
@@ -176,7 +176,7 @@ export class Connection {
   close(): void {
     this.#isClosed = true;
     this.#shut();
-    if (this.#before !== undefined) removeSideFiles(this.#before, this.#options.home);
+    if (this.#before !== undefined) removeSideFiles(this.#before, this.#parts.home);
   }
 
   #reopen(): DatabaseChange {
@@ -206,9 +206,9 @@ export class Connection {
   }
 
   #openFile(files: DatabaseFiles): ChatDbHandle {
-    const { home } = this.#options;
+    const { home } = this.#parts;
     try {
-      return ChatDbHandle.open(this.#options, {
+      return ChatDbHandle.open(this.#parts, {
         isImmutable: isReadOnlyCopy(files, home),
         inSlices: this.#surveyElsewhere !== undefined,
       });
@@ -261,7 +261,7 @@ export class Connection {
       const found = await survey();
       if (this.#open === open) this.#skip(open, found);
     } catch (error) {
-      this.#options.log.debug('could not find out which rows of chat.db are damaged', { error });
+      this.#parts.log.debug('could not find out which rows of chat.db are damaged', { error });
     }
     this.#isSurveying = false;
   }
@@ -274,7 +274,7 @@ export class Connection {
     if (found === this.#damage?.found) return;
     this.#damage = { fileId: open.files.lasting, found };
     const rows = found.tables.filter(({ rowIds }) => rowIds.length > 0);
-    this.#options.log.warn('chat.db is damaged: some rows cannot be read and are skipped', {
+    this.#parts.log.warn('chat.db is damaged: some rows cannot be read and are skipped', {
       rows: Object.fromEntries(rows.map(({ table, rowIds }) => [table, idRanges(rowIds)])),
       index: found.hasBadIndex,
     });

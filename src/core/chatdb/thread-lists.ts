@@ -1,5 +1,5 @@
 import type { ReaderThread } from '../runtime/reader-thread.ts';
-import type { ListReader } from './reader.ts';
+import type { ListReader } from './list-reader.ts';
 
 /** The methods of a `ListReader`, in this thread or in the reader thread. */
 export type Lists = {

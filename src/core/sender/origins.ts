@@ -3,13 +3,6 @@ import type { MessageDetails, Origin } from '../model/details.ts';
 import { errorCode } from '../model/errors.ts';
 import type { Message } from '../model/message.ts';
 import type { Log } from '../model/ports/host-ports.ts';
-import type {
-  ConversationQuery,
-  MessageQuery,
-  MessageReader,
-  Page,
-  ReadOptions,
-} from '../model/ports/reading-ports.ts';
 import type { SentPartStore } from '../model/ports/sent-parts-ports.ts';
 import type { Confirmations } from './confirmations.ts';
 import { contentHashes } from './content-hash.ts';
@@ -125,60 +118,7 @@ export class Origins {
   }
 }
 
-interface DetailsReader extends MessageReader {
-  /** Returns the details of a message; undefined if its row is gone. */
-  details(message: Message): Promise<MessageDetails | undefined>;
-}
-
 /** Returns the content hashes of a message's row. */
 function contentsOf({ body, attachments }: Message, attachmentNames: readonly string[]): readonly string[] {
   return contentHashes(body, [...attachments.map((path) => basename(path)), ...attachmentNames]);
-}
-
-/** Adds the origins of messages to the details that another reader returns. */
-export class OriginReader implements DetailsReader {
-  readonly #reader: DetailsReader;
-  readonly #origins: Pick<Origins, 'added'>;
-
-  constructor(reader: DetailsReader, origins: Pick<Origins, 'added'>) {
-    this.#reader = reader;
-    this.#origins = origins;
-  }
-
-  async listMessages(query: MessageQuery): Promise<Page<Message>> {
-    const page = await this.#reader.listMessages(query);
-    if (query.include?.has('details') !== true) return page;
-    return { ...page, items: page.items.map((message) => this.#withOrigin(message)) };
-  }
-
-  async message(id: string, options: ReadOptions = {}): Promise<Message | undefined> {
-    const message = await this.#reader.message(id, options);
-    return message && this.#withOrigin(message);
-  }
-
-  chats(): ReturnType<MessageReader['chats']> {
-    return this.#reader.chats();
-  }
-
-  listConversations(query: ConversationQuery): ReturnType<MessageReader['listConversations']> {
-    return this.#reader.listConversations(query);
-  }
-
-  conversation(id: string, options?: ReadOptions): ReturnType<MessageReader['conversation']> {
-    return this.#reader.conversation(id, options);
-  }
-
-  marks(...parameters: Parameters<MessageReader['marks']>): ReturnType<MessageReader['marks']> {
-    return this.#reader.marks(...parameters);
-  }
-
-  async details(message: Message): Promise<MessageDetails | undefined> {
-    const details = await this.#reader.details(message);
-    return details && this.#origins.added(message, details);
-  }
-
-  #withOrigin(message: Message): Message {
-    const { details } = message;
-    return details === undefined ? message : { ...message, details: this.#origins.added(message, details) };
-  }
 }

@@ -47,7 +47,7 @@ export function openCanary(core: Core, address: string): Running {
   const { host, state, detector, ports } = core;
   const { chat: selfChat } = ports.get(SELF_CHAT);
   selfChat.useAddress(address);
-  const canary = new Canary({ ...core, ...host, address, selfChat, store: canaryStore(state) });
+  const canary = new Canary({ ...core, ...host, reader: core.messages, address, selfChat, store: canaryStore(state) });
   detector.onCommit(() => canary.noteCommit());
   selfChat.onProved(() => canary.noteProved());
   return {

@@ -29,7 +29,6 @@ const LARGE: readonly string[] = [
   ...['AccessCore', 'HttpServerParts', 'MacServerParts', 'ResourceParts', 'ServerParts'],
   // They are split when they are next changed.
   ...['SearchParts', 'UpdatesParts'],
-  ...['HubRouteParts', 'HubStatusParts', 'HubWebhooksParts'],
 ];
 
 function files(folder: string, ending: RegExp): readonly string[] {

@@ -101,6 +101,12 @@ describeWithNats('setting a fleet up', () => {
     expect(joined.stdout).toContain('This machine is a hub');
   });
 
+  test('doctor at a hub that does not run says how to start it', async () => {
+    const hub = newMac();
+    await postern(['fleet', 'join', '--config-dir', hub, '--file', join(await newFleet(), 'hub.line')]);
+    expect((await postern(['doctor', '--config-dir', hub])).stdout).toContain(`postern hub --config-dir ${hub}`);
+  });
+
   test.each(['', 'postern-fleet:', 'postern-fleet:e30', 'something else'])(
     'the line %j is refused, and nothing written',
     async (line) => {

@@ -30,7 +30,7 @@ export const fleet = feature({
     if (typeof file !== 'string' || file === '') return [];
     const { fleetFindings } = await import('./findings.ts');
     const { fleet: report, backend } = (status ?? {}) as Partial<StatusReport> & { readonly fleet?: FleetReport };
-    return fleetFindings(file, { isUp, report, backend });
+    return fleetFindings(file, { isUp, report, backend, dir: config.dir });
   },
   async open(core, values) {
     if (values.file === '') return undefined;

@@ -15,13 +15,18 @@ interface Running {
   readonly isUp: boolean;
   readonly report: FleetReport | undefined;
   readonly backend: BackendHealth | undefined;
+  /** The folder of the configuration. */
+  readonly dir: string;
 }
 
 /**
  * Finds out whether this machine can take part in its fleet. While the service runs, it is asked instead of the servers:
  * a connection from this terminal would prove nothing about the service, which may lack the permission for the network.
  */
-export async function fleetFindings(path: string, { isUp, report, backend }: Running): Promise<readonly Finding[]> {
+export async function fleetFindings(
+  path: string,
+  { isUp, report, backend, dir }: Running,
+): Promise<readonly Finding[]> {
   let membership: Membership;
   try {
     membership = readMembership(path);
@@ -37,8 +42,11 @@ export async function fleetFindings(path: string, { isUp, report, backend }: Run
       )
     : ok('fleet_file', `This machine is ${membership.member ?? 'a hub'} in its fleet.`);
   const connection = isUp ? reported(membership, report) : await servers(membership);
-  const atHub = membership.member === undefined ? hubFindings(membership, backend) : [];
-  return [...atHub, file, ...certificates(membership), ...connection];
+  const isHub = membership.member === undefined;
+  const start = `Start it: postern hub --config-dir ${quoted(dir)}`;
+  const down = isHub && !isUp ? [fault('service', 'The hub of this folder does not answer.', start)] : [];
+  const atHub = isHub ? hubFindings(membership, backend) : [];
+  return [...down, ...atHub, file, ...certificates(membership), ...connection];
 }
 
 /** What is said at a hub instead of what other checks say about Messages. */

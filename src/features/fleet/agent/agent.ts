@@ -1,15 +1,16 @@
+import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type * as z from 'zod';
 import type { Core } from '../../../core/core.ts';
 import type { Running } from '../../../core/feature.ts';
 import type { Gauge } from '../../../core/http/metrics/handlers.ts';
 import { AppError } from '../../../core/model/errors.ts';
+import type { RunCommand } from '../../../core/runtime/command.ts';
 import type { fleetSchema } from '../document.ts';
 import { FleetConnection } from '../protocol/connection.ts';
 import { envelopeOf, type Membership, readMembership } from '../protocol/membership.ts';
 import type { FleetValues } from '../settings.ts';
 import { Answers } from './answers.ts';
-import { machineOfHardware } from './machine-id.ts';
 import { EventPublisher } from './publisher.ts';
 import { type AgentStore, agentStore } from './store.ts';
 
@@ -114,6 +115,16 @@ function writeMetrics(gauge: Gauge, { state, published_row: row, behind, late }:
   gauge('postern_fleet_published_row_id', 'Row id of the newest event that the fleet has acknowledged.', row);
   gauge('postern_fleet_behind', 'Maximum number of rows that the fleet does not have yet.', behind);
   gauge('postern_fleet_late_rows', 'Rows that were too old for the stream when they could be published.', late);
+}
+
+/**
+ * Returns a name made from the id of this machine's hardware, so that a copy of the disk in another machine has another
+ * name; undefined without ioreg.
+ */
+async function machineOfHardware(member: string, run: RunCommand): Promise<string | undefined> {
+  const { stdout } = await run('ioreg', ['-rd1', '-c', 'IOPlatformExpertDevice']);
+  const id = /"IOPlatformUUID" = "([\w-]+)"/.exec(stdout)?.[1];
+  return id && createHash('sha256').update(`postern machine ${member} ${id}`).digest('hex').slice(0, 8);
 }
 
 /** Throws AppError `fleet_line_unusable` for the line of a hub. */

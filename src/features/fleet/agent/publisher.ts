@@ -20,7 +20,7 @@ import { isSameStream, oldestMs, StreamCheck } from './stream-check.ts';
 
 /** How often the publisher looks whether the stream is still the one to which it publishes. */
 export const LOOK_MS = 3000;
-const PAUSE_MS = { shortest: 50, longest: 1000 };
+const PAUSE_MS = 300;
 /** Bytes that sealing and headers may add to an event, within the server's maximum. */
 const ROOM_BYTES = 4096;
 /** Stands for the sequence of an event that the stream had already. */
@@ -170,7 +170,7 @@ export class EventPublisher implements ConsumerTask<undefined> {
     const { connection, store, log, core, values } = this.#parts;
     if (this.#isClosed) return;
     if (!connection.isConnected) return this.#wakeup.wait();
-    if (this.#failures > 0) await this.#pause();
+    if (this.#failures > 0) await this.#wakeup.wait(PAUSE_MS);
     if (this.#isClosed || !connection.isConnected) return;
     try {
       // The first request for changes makes the feed detect them.
@@ -220,11 +220,6 @@ export class EventPublisher implements ConsumerTask<undefined> {
     if (this.#failures === 1) return;
     if (reason !== this.#trouble) this.#parts.log.warn('events cannot be published to the fleet', { reason });
     this.#trouble = reason;
-  }
-
-  #pause(): Promise<void> {
-    const { shortest, longest } = PAUSE_MS;
-    return this.#wakeup.wait(Math.min(longest, shortest * 2 ** Math.min(this.#failures, 10)));
   }
 }
 

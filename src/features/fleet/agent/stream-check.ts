@@ -56,10 +56,9 @@ export class StreamCheck {
   async #lastKept(position: Offset, mark: Mark, stream: StreamInfo): Promise<Offset> {
     const since = oldestMs(stream, this.#parts.clock.now()) + HOUR_MS;
     const recent = this.#entries(back(position, OVERLAP), position).filter((entry) => dateOf(entry) >= since);
-    const has = await Promise.all(recent.map((entry) => this.#has(this.#subject(entry))));
-    const firstMissing = has.indexOf(false);
-    if ((await this.#has(mark.subject)) && firstMissing === -1) return position;
-    if (firstMissing > 0) return before(recent[firstMissing], position);
+    const expected = [mark.subject, ...recent.map((entry) => this.#subject(entry))];
+    const has = await Promise.all(expected.map((subject) => this.#has(subject)));
+    if (!has.includes(false)) return position;
     this.#parts.log.warn('the stream of the fleet has lost events of this Mac, which are published again');
     const floor = await this.#floor(position);
     for (let step = OVERLAP; position.rowId - step > floor.rowId; step *= 2) {
@@ -129,10 +128,6 @@ export class StreamCheck {
 
 function back({ rowId, change }: Offset, changes: number, rows = changes): Offset {
   return { rowId: Math.max(0, rowId - rows), change: Math.max(0, change - changes) };
-}
-
-function before(entry: LogEntry | undefined, position: Offset): Offset {
-  return entry === undefined ? position : { ...back(position, OVERLAP), rowId: entry.rowId - 1 };
 }
 
 function earliest(one: Offset, other: Offset): Offset {

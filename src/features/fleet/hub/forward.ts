@@ -5,14 +5,15 @@ import type { ServedRoute } from '../../../core/http/router.ts';
 import type { RouteHost } from '../../../core/http/server.ts';
 import { fleetProblem } from '../problems.ts';
 import { Unanswered } from '../protocol/call.ts';
-import type { FleetParts } from '../protocol/connection.ts';
-import { ask, type MacAnswer, type PassedHeaders, type Question } from '../protocol/requests.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { MacAnswer, PassedHeaders, Question } from '../protocol/requests.ts';
 import { claimKey, claimSend, moveClaim } from './claims.ts';
 import type { Macs } from './macs.ts';
 import { answeredHeaders, askedHeaders, askedQuery } from './passed-headers.ts';
 
-export interface ForwardParts extends FleetParts {
+export interface ForwardParts {
   readonly macs: Macs;
+  readonly connection: FleetConnection;
   /** The hub's own key. */
   readonly apiKey: string;
 }
@@ -102,7 +103,7 @@ async function passOn(
     throw fleetProblem('other_machine', { mac: member, machine }, { extra: { mac: member, machine } });
   }
   try {
-    return await ask(parts, { ...question, machine });
+    return await parts.macs.ask({ ...question, machine });
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error;
     if (error.why === 'nobody') throw parts.macs.away(member);
@@ -135,7 +136,7 @@ async function sendOnce(
   const claim = await claimSend(connection, key, chosen);
   const { machine } = claim;
   try {
-    return await ask(parts, { ...question, machine });
+    return await macs.ask({ ...question, machine });
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error;
     if (error.why !== 'nobody' || !claim.isNew) throw fleetProblem('send_outcome_unknown', { mac: member });

@@ -12,13 +12,10 @@ import type {
 } from '../../../core/model/ports/feed-ports.ts';
 import { fleetProblem } from '../problems.ts';
 import { brokerAway } from '../protocol/connection.ts';
-import { EVENTS } from '../protocol/subjects.ts';
 import { claimOf, isPlace, isSameMoment, type Place, placeOf, placeText, timeText } from './place.ts';
 import type { StreamEntry } from './stream-entry.ts';
 import type { StreamPages } from './stream-pages.ts';
 import type { StreamTail } from './stream-tail.ts';
-
-const PAGE = 200;
 
 export interface HubFeedParts {
   readonly tail: StreamTail;
@@ -78,31 +75,20 @@ export class HubFeed implements EventFeed {
     return wantedBy(narrowing, false);
   }
 
-  live(onMore: () => void, { changes = false }: FeedOptions = {}): FeedReader {
-    const reader = this.#channel.live(onMore);
-    const { generation } = this.#channel;
-    return {
-      take: (limit) => {
-        this.#assertSame(generation);
-        const batch = reader.take(limit);
-        return { ...batch, entries: batch.entries.filter((entry) => this.#isFor(entry, changes)) };
-      },
-      isCaughtUp: () => reader.isCaughtUp(),
-      generation: () => reader.generation(),
-      close: () => reader.close(),
-    };
+  live(onMore: () => void, options?: FeedOptions): FeedReader {
+    return this.resume(this.#channel.last, onMore, options);
   }
 
   /** Reads every event after a place: from the broker until the ring has what follows, then from the ring. */
   resume(offset: Offset, onMore: () => void, { changes = false }: ResumeOptions = {}): FeedReader {
     let place = placeOf(offset);
-    /** The entries that were read from the broker and not taken yet, or why they could not be read. */
+    /** The page that was read from the broker and not taken yet, or why it could not be read. */
     let read: Promise<void> | FeedPage | Error | undefined;
     const channel = this.#channel;
     const { generation } = place;
     let isClosed = false;
-    const load = async (): Promise<void> => {
-      read = await this.#parts.pages.after(place, PAGE, this.#member).catch((error: Error) => error);
+    const load = async (limit: number): Promise<void> => {
+      read = await this.#parts.pages.after(place, limit, this.#member).catch((error: Error) => error);
       if (!isClosed) onMore();
     };
     const member: Member = {
@@ -116,15 +102,15 @@ export class HubFeed implements EventFeed {
     return {
       take: (limit) => {
         this.#assertSame(generation);
+        const nothing = { entries: [], upTo: place, missed: 0 };
+        if (limit === 0) return nothing;
         const page = read ?? inMemory(channel, place, limit);
-        if (page === undefined) read = load();
-        if (page === undefined || page instanceof Promise) return { entries: [], upTo: place, missed: 0 };
+        if (page === undefined) read = load(limit);
+        if (page === undefined || page instanceof Promise) return nothing;
         read = undefined;
         if (page instanceof Error) throw page;
         const entries = page.entries.slice(0, limit);
-        const rest = page.entries.slice(limit);
-        if (rest.length > 0) read = { ...page, entries: rest };
-        place = placeOf(rest.length > 0 ? (entries.at(-1)?.offset ?? place) : page.upTo);
+        place = placeOf(entries.length < page.entries.length ? (entries.at(-1)?.offset ?? place) : page.upTo);
         return { entries: entries.filter((entry) => this.#isFor(entry, changes)), upTo: place, missed: 0 };
       },
       isCaughtUp: () => member.isCaughtUp(),
@@ -170,7 +156,7 @@ export class HubFeed implements EventFeed {
       return isSameMoment(next.offset.atMs, place.atMs);
     }
     if (place.rowId > 0 && (await tail.isStill(place))) return true;
-    const { state } = await (await tail.manager()).streams.info(EVENTS);
+    const { state } = await tail.ask();
     // The event itself has expired. If the one after it is still there, nothing is lost.
     return state.first_seq === place.rowId + 1 && new Date(state.first_ts).getTime() >= place.atMs;
   }

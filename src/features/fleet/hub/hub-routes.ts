@@ -3,7 +3,7 @@ import type { Answer } from '../../../core/http/answer.ts';
 import type { EventSource } from '../../../core/http/events/handlers.ts';
 import { eventResource } from '../../../core/http/events/routes.ts';
 import type { Exchange } from '../../../core/http/exchange.ts';
-import type { MetricParts } from '../../../core/http/metrics/handlers.ts';
+import type { MetricWriter } from '../../../core/http/metrics/handlers.ts';
 import { metricResource } from '../../../core/http/metrics/routes.ts';
 import { handlersOf, servedRoutes } from '../../../core/http/resource.ts';
 import { RESOURCES } from '../../../core/http/resources.ts';
@@ -13,17 +13,18 @@ import type { AcceptWebSocket, RouteHost } from '../../../core/http/server.ts';
 import type { Health } from '../../../core/http/status/answers.ts';
 import { webhookResource } from '../../../core/http/webhooks/routes.ts';
 import type { Caller } from '../../../core/model/caller.ts';
-import type { BackendHealth } from '../../../core/model/ports/reading-ports.ts';
 import { fleetProblem } from '../problems.ts';
 import { type ForwardParts, forwardRoutes } from './forward.ts';
 import type { HubFeed } from './hub-feed.ts';
+import type { HubStatus } from './hub-status.ts';
 import { mergedConversations } from './merged-conversations.ts';
 
-export interface HubRouteParts extends ForwardParts, Omit<EventSource, 'closing'>, MetricParts {
+export interface HubRouteParts extends ForwardParts {
   readonly feed: HubFeed;
+  readonly events: Omit<EventSource, 'closing'>;
   readonly features: readonly Feature[];
-  readonly health: () => BackendHealth;
-  readonly status: () => Promise<object>;
+  readonly status: HubStatus;
+  readonly writeMetrics: (to: MetricWriter) => void;
 }
 
 export const LIST_MACS = { method: 'GET', path: '/macs', key: 'header', access: 'key' } as const satisfies Route;
@@ -37,13 +38,13 @@ export const HUB_OPERATIONS: readonly string[] = [
 /** Returns what a hub serves: its own operations, the way through to each Mac, and where to find all others. */
 export function hubRoutes(parts: HubRouteParts, host: RouteHost): readonly ServedRoute[] {
   const { macs } = parts;
-  const events = handlersOf(eventResource, { ...parts, ...host });
+  const events = handlersOf(eventResource, { ...parts.events, ...host });
   const own: Readonly<Record<string, Handler>> = {
-    getHealth: () => ({ status: 200, body: { status: 'ok', backend: parts.health() } satisfies Health }),
+    getHealth: () => ({ status: 200, body: { status: 'ok', backend: parts.status.health() } satisfies Health }),
     listEvents: (exchange) => ofOneMac(parts, exchange, events.listEvents),
     openWebSocket: events.openWebSocket,
-    listConversations: (exchange) => mergedConversations(parts, exchange),
-    getStatus: async () => ({ status: 200, body: await parts.status() }),
+    listConversations: (exchange) => mergedConversations(macs, exchange),
+    getStatus: async () => ({ status: 200, body: await parts.status.report() }),
     ...handlersOf(metricResource, parts),
     ...handlersOf(webhookResource, undefined),
   };

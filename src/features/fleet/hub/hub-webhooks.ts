@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { ConsumerInfo } from '@nats-io/jetstream';
-import { NO_INCLUDES } from '../../../core/model/include.ts';
 import { rowOffset } from '../../../core/model/offset.ts';
 import type {
   NewWebhook,
@@ -19,14 +18,13 @@ import {
   type WebhookTestResult,
 } from '../../../core/model/webhook.ts';
 import { changedWebhook, newStoredWebhook, shownSettings } from '../../../core/model/webhook-settings.ts';
-import { postRecord, requestedPost } from '../../../core/webhooks/delivery-record.ts';
 import { fleetProblem } from '../problems.ts';
 import { EVENTS, unlessMissing } from '../protocol/subjects.ts';
-import { addDelivery, deliveriesOf, healthOf, type LoggedDelivery } from './delivery-log.ts';
+import { dropped, healthOf } from './deliveries.ts';
 import type { HubFeed } from './hub-feed.ts';
 import { placeOf } from './place.ts';
 import { streamEntry } from './stream-entry.ts';
-import { consumerName, restarted, type WebhookRecord } from './webhook-record.ts';
+import { consumerName, restarted, retriedNow, type WebhookRecord } from './webhook-record.ts';
 import { WebhookTable } from './webhook-table.ts';
 import { type WebhookParts, WebhookWorker } from './webhook-worker.ts';
 
@@ -39,7 +37,6 @@ export class HubWebhooks implements WebhookRegistry {
   readonly #parts: HubWebhooksParts;
   readonly #table: WebhookTable;
   readonly #workers = new Map<string, WebhookWorker>();
-  readonly #testing = new Set<string>();
   #isClosing = false;
 
   constructor(parts: HubWebhooksParts) {
@@ -61,7 +58,7 @@ export class HubWebhooks implements WebhookRegistry {
     await Promise.allSettled(workers.map(({ ended }) => ended));
     cancel();
     await this.#table.close();
-    this.#parts.poster.close();
+    this.#parts.deliveries.close();
   }
 
   list(): readonly StoredWebhook[] {
@@ -78,7 +75,7 @@ export class HubWebhooks implements WebhookRegistry {
     const { stream, rowId } = feed.lastPublished();
     const webhook = newStoredWebhook(randomUUID(), given, rowOffset(0), clock.now());
     if (this.list().length >= MAX_WEBHOOKS) throw problem('too_many_webhooks', { max: MAX_WEBHOOKS });
-    await this.#table.create({ webhook, n: 1, stream, start: { after: rowId }, held: null });
+    await this.#table.create({ webhook, n: 1, stream, start: { after: rowId } });
     // Another request, here or at another hub, may have added one meanwhile.
     if (this.list().length > MAX_WEBHOOKS) {
       await this.#table.remove(webhook.id);
@@ -90,12 +87,10 @@ export class HubWebhooks implements WebhookRegistry {
   async change(id: string, changes: WebhookChanges): Promise<StoredWebhook> {
     this.#assertPossible(changes);
     const nowMs = this.#parts.clock.now();
-    const { webhook } = await this.#write(id, (record) => {
-      const changed = { ...record, webhook: changedWebhook(record.webhook, changes, nowMs) };
-      // A held event is attempted at once with the new settings.
-      return record.heldSeq === undefined ? changed : again(changed, record.heldSeq);
-    });
-    return webhook;
+    // A held event is attempted at once with the new settings.
+    const changed = (record: WebhookRecord): WebhookRecord =>
+      retriedNow({ ...record, webhook: changedWebhook(record.webhook, changes, nowMs) });
+    return (await this.#write(id, changed)).webhook;
   }
 
   async remove(id: string): Promise<boolean> {
@@ -105,18 +100,18 @@ export class HubWebhooks implements WebhookRegistry {
     await this.#table.remove(id);
     worker?.stop(true);
     await worker?.ended;
-    await (await this.#parts.tail.manager()).consumers.delete(EVENTS, consumerName(record)).catch(() => false);
+    await (await this.#parts.connection.manager()).consumers.delete(EVENTS, consumerName(record)).catch(() => false);
     return true;
   }
 
   async status(id: string): Promise<WebhookStatus> {
     const record = this.#existing(id);
-    const { webhook, held } = record;
-    const [deliveries, consumer] = await Promise.all([deliveriesOf(this.#parts, id), this.#consumer(record)]);
+    const { webhook } = record;
+    const [deliveries, consumer] = await Promise.all([this.#parts.deliveries.of(id), this.#consumer(record)]);
     return {
       ...shownSettings(webhook, this.#parts.clock.now()),
-      ...healthOf(deliveries, { enabled: webhook.enabled, isHeld: held !== null }),
-      held,
+      ...healthOf(deliveries, webhook),
+      held: webhook.held,
       dropped: dropped(deliveries).length,
       row_id: consumer?.ack_floor.stream_seq ?? 0,
       behind: consumer === undefined ? 0 : consumer.num_pending + consumer.num_ack_pending,
@@ -124,19 +119,17 @@ export class HubWebhooks implements WebhookRegistry {
   }
 
   async retry(id: string): Promise<StoredWebhook> {
-    const { heldSeq } = this.#existing(id);
-    if (heldSeq === undefined) return this.#existing(id).webhook;
-    return (await this.#write(id, (record) => again(record, record.heldSeq ?? heldSeq))).webhook;
+    return (await this.#write(id, retriedNow)).webhook;
   }
 
   async deliveries(id: string): Promise<readonly DeliveryRecord[]> {
     this.#existing(id);
-    return (await deliveriesOf(this.#parts, id)).map(({ tries: _tries, answer: _answer, ...record }) => record);
+    return (await this.#parts.deliveries.of(id)).map(({ tries: _tries, answer: _answer, ...record }) => record);
   }
 
   async detailedDeliveries(id: string): Promise<readonly DetailedDelivery[]> {
-    const { held } = this.#existing(id);
-    const all = await deliveriesOf(this.#parts, id);
+    const { held } = this.#existing(id).webhook;
+    const all = await this.#parts.deliveries.of(id);
     if (held === null) return all;
     const { row_id, attempts, since, error } = held;
     const now = { id: held.id, at: since, event: 'message.received', row_id, outcome: 'held', attempts } as const;
@@ -154,22 +147,20 @@ export class HubWebhooks implements WebhookRegistry {
   }
 
   test(id: string): Promise<WebhookTestResult> {
-    const json = JSON.stringify({ type: 'webhook.test', data: { webhook_id: id } });
-    return this.#postOnce(this.#existing(id).webhook, randomUUID(), 'webhook.test', json, 0);
+    return this.#parts.deliveries.test(this.#existing(id).webhook);
   }
 
   /** Posts the event of a delivery again, under the same id. Throws `delivery_not_found`. */
   async resend(id: string, delivery: string): Promise<WebhookTestResult> {
     const { webhook } = this.#existing(id);
-    const { tail, envelope, json, feed } = this.#parts;
-    const record = (await deliveriesOf(this.#parts, id)).find((one) => one.id === delivery);
-    const manager = await tail.manager();
+    const { tail, envelope, deliveries } = this.#parts;
+    const record = (await deliveries.of(id)).find((one) => one.id === delivery);
     const seq = record?.row_id ?? 0;
-    const found = seq === 0 ? undefined : await unlessMissing(() => manager.streams.getMessage(EVENTS, { seq }));
-    const place = { ...feed.lastPublished(), rowId: seq, atMs: found?.time.getTime() ?? 0 };
+    const found = seq === 0 ? undefined : await tail.stored({ seq });
+    const place = { ...tail.last, rowId: seq, atMs: found?.time.getTime() ?? 0 };
     const entry = found?.subject === delivery ? streamEntry(found, place, envelope) : undefined;
     if (entry === undefined) throw problem('delivery_not_found');
-    return this.#postOnce(webhook, delivery, entry.event.type, await json(entry, NO_INCLUDES), seq);
+    return deliveries.resend(entry, webhook);
   }
 
   async replay(id: string, from: ReplayFrom): Promise<StoredWebhook> {
@@ -191,25 +182,11 @@ export class HubWebhooks implements WebhookRegistry {
 
   async #replayDropped(id: string): Promise<void> {
     try {
-      for (const { id: delivery } of dropped(await deliveriesOf(this.#parts, id)).toReversed()) {
+      for (const { id: delivery } of dropped(await this.#parts.deliveries.of(id)).toReversed()) {
         await this.resend(id, delivery);
       }
     } catch (error) {
       this.#parts.log.warn('dropped events were not all delivered again', { webhook: id, error });
-    }
-  }
-
-  async #postOnce(to: StoredWebhook, id: string, event: string, json: string, seq: number): Promise<WebhookTestResult> {
-    if (this.#testing.has(to.id)) throw problem('test_in_progress');
-    this.#testing.add(to.id);
-    try {
-      const result = await this.#parts.poster.send({ to, id, event, json, retry: false }).result;
-      if (result.outcome === 'interrupted') throw problem('shutting_down');
-      const record = postRecord(id, event as DeliveryRecord['event'], seq, result, this.#parts.clock);
-      addDelivery(this.#parts, to.id, record, result);
-      return requestedPost(record, result.answer);
-    } finally {
-      this.#testing.delete(to.id);
     }
   }
 
@@ -235,12 +212,12 @@ export class HubWebhooks implements WebhookRegistry {
   #assertPossible({ url, include }: WebhookChanges): void {
     if (this.#isClosing) throw problem('shutting_down');
     if (include !== undefined && include.size > 0) throw fleetProblem('include_at_the_mac');
-    const message = url === undefined ? undefined : this.#parts.poster.refusal(url);
+    const message = url === undefined ? undefined : this.#parts.deliveries.refusal(url);
     if (message !== undefined) throw invalidRequest([{ pointer: '/url', message }]);
   }
 
   async #consumer(record: WebhookRecord): Promise<ConsumerInfo | undefined> {
-    const { consumers } = await this.#parts.tail.manager();
+    const { consumers } = await this.#parts.connection.manager();
     return unlessMissing(() => consumers.info(EVENTS, consumerName(record)));
   }
 
@@ -249,20 +226,4 @@ export class HubWebhooks implements WebhookRegistry {
     if (record === undefined) throw problem('webhook_not_found');
     return record;
   }
-}
-
-/** Returns the record with a new consumer that begins with the held event. */
-function again(record: WebhookRecord, heldSeq: number): WebhookRecord {
-  const { held } = record;
-  return { ...restarted(record, record.stream, { after: heldSeq - 1 }), held, heldSeq };
-}
-
-/** Returns the deliveries that failed and were not delivered later, newest first. */
-function dropped(deliveries: readonly LoggedDelivery[]): readonly LoggedDelivery[] {
-  const seen = new Set<string>();
-  return deliveries.filter(({ id, outcome }) => {
-    const isNewest = !seen.has(id);
-    seen.add(id);
-    return isNewest && outcome === 'dropped';
-  });
 }

@@ -2,7 +2,15 @@ import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import type { HubMac, HubMachine } from '../../../core/model/status.ts';
 import { fleetProblem } from '../problems.ts';
 import { every } from '../protocol/every.ts';
-import { type Asking, MAX_MACHINES, type MachineReport, who } from '../protocol/requests.ts';
+import {
+  type Asking,
+  ask,
+  MAX_MACHINES,
+  type MacAnswer,
+  type MachineReport,
+  type Question,
+  who,
+} from '../protocol/requests.ts';
 import type { StreamEntry } from './stream-entry.ts';
 
 const ASK_EVERY_MS = 1000;
@@ -38,6 +46,11 @@ export class Macs {
 
   close(): void {
     for (const cancel of this.#cancels) cancel();
+  }
+
+  /** Passes a request to one of their machines, as `ask` does. */
+  ask(question: Question): Promise<MacAnswer> {
+    return ask(this.#parts, question);
   }
 
   /** Learns from an event that a Mac exists, although it may be away. */

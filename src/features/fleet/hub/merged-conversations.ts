@@ -5,8 +5,8 @@ import { problem } from '../../../core/model/problems.ts';
 import { pageLink } from '../../../core/schema/page-link.ts';
 import { readQuery } from '../../../core/schema/query-parameters.ts';
 import { isRecord } from '../protocol/event.ts';
-import { ask, type MacAnswer } from '../protocol/requests.ts';
-import type { ForwardParts } from './forward.ts';
+import type { MacAnswer } from '../protocol/requests.ts';
+import type { Macs } from './macs.ts';
 
 /** A Mac that needs longer is named in `Postern-Partial` instead. */
 const WITHIN_MS = 500;
@@ -20,7 +20,7 @@ const MAX_PAGE_BYTES = 4_000_000;
 type Row = Readonly<Record<string, unknown>>;
 
 /** Returns the conversations of all Macs, each with its `mac`, the newest first. Names the Macs that did not answer. */
-export async function mergedConversations(parts: ForwardParts, exchange: Exchange): Promise<Answer> {
+export async function mergedConversations(macs: Macs, exchange: Exchange): Promise<Answer> {
   const { limit, offset, cursor = '' } = readQuery(conversationQuery, exchange.query);
   if (cursor !== '') throw problem('invalid_cursor');
   const asked = new URLSearchParams(exchange.query);
@@ -28,8 +28,8 @@ export async function mergedConversations(parts: ForwardParts, exchange: Exchang
   const wanted = Math.min(limit + offset, MAX_ASKED);
   const missing: string[] = [];
   const lists = await Promise.all(
-    parts.macs.ids.map(async (mac) => {
-      const rows = await conversationsOf(parts, mac, wanted, asked);
+    macs.ids.map(async (mac) => {
+      const rows = await conversationsOf(macs, mac, wanted, asked);
       if (rows === undefined) missing.push(mac);
       return rows ?? [];
     }),
@@ -47,12 +47,12 @@ export async function mergedConversations(parts: ForwardParts, exchange: Exchang
 
 /** Returns undefined if the Mac does not answer in time, or with something else. */
 async function conversationsOf(
-  parts: ForwardParts,
+  macs: Macs,
   mac: string,
   limit: number,
   asked: URLSearchParams,
 ): Promise<readonly Row[] | undefined> {
-  const [machine] = (await parts.macs.machinesOf(mac)).present;
+  const [machine] = (await macs.machinesOf(mac)).present;
   if (machine === undefined) return undefined;
   const signal = AbortSignal.timeout(WITHIN_MS);
   const rows: Row[] = [];
@@ -61,15 +61,8 @@ async function conversationsOf(
       const count = Math.min(limit - rows.length, PAGE);
       const query = new URLSearchParams([...asked, ['limit', String(count)], ['offset', String(rows.length)]]);
       const path = `/api/v1/conversations?${query.toString()}`;
-      const answer = await ask(parts, {
-        member: mac,
-        machine,
-        path,
-        signal,
-        method: 'GET',
-        headers: {},
-        isOwner: true,
-      });
+      const head = { method: 'GET', path, headers: {}, isOwner: true };
+      const answer = await macs.ask({ ...head, member: mac, machine, signal });
       const found = await rowsIn(answer);
       if (found === undefined || found.length > count) return undefined;
       rows.push(...found.map((row) => ({ ...row, mac })));

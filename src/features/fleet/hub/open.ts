@@ -20,8 +20,10 @@ import { fleetProblem } from '../problems.ts';
 import { FleetConnection } from '../protocol/connection.ts';
 import { envelopeOf, type Membership, readMembership } from '../protocol/membership.ts';
 import { hubName } from '../protocol/subjects.ts';
+import { Deliveries } from './deliveries.ts';
 import { isPassedOn } from './forward.ts';
 import { HubFeed } from './hub-feed.ts';
+import { hubMetrics } from './hub-metrics.ts';
 import { HUB_OPERATIONS, hubRoutes, ofOneMacToo } from './hub-routes.ts';
 import { HubStatus } from './hub-status.ts';
 import { HubWebhooks } from './hub-webhooks.ts';
@@ -78,10 +80,10 @@ function openParts(config: Config, { clock, log, version }: Host, closers: Clean
     names: () => ({ nameOf: () => undefined }),
     offsetText: (offset) => feed.offsetText(offset),
   });
+  const poster = new Poster({ version, clock, ...config.webhooks });
   const webhooks = new HubWebhooks({
-    ...shared,
-    ...{ tail, feed, json, counters },
-    poster: new Poster({ version, clock, ...config.webhooks }),
+    ...{ ...shared, tail, feed },
+    deliveries: new Deliveries({ ...shared, poster, json, counters }),
   });
   closers.add('webhooks', { start: () => webhooks.start(), end: () => webhooks.close(WORK_ENDS_WITHIN_MS) });
   return { ...shared, tail, macs, feed, json, counters, webhooks };
@@ -105,17 +107,13 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
     ...parts,
     version,
     operations: [...HUB_OPERATIONS, ...ofHub.flatMap(({ routes = {} }) => Object.keys(routes))],
-    ...{ webSockets, streams },
   });
   // A hub has no ports of a Mac, and no route that uses them.
   const owner = { key: undefined, feed, json, webhooks } as unknown as Caller;
   const routes = {
-    ...parts,
-    ...{ ready, clock, features: host.features, apiKey: config.auth.apiKey },
-    openStream: streams.open.bind(streams),
-    health: () => status.health(),
-    status: () => status.report(),
-    writeMetrics: status.writeMetrics.bind(status),
+    ...{ ...parts, status, features: host.features, apiKey: config.auth.apiKey },
+    events: { ready, clock, openStream: streams.open.bind(streams) },
+    writeMetrics: hubMetrics({ ...parts, status, webSockets, streams }),
   };
   return new HttpServer({
     settings: config.server,

@@ -1,6 +1,6 @@
-import type { JsMsg, MsgRequest, OrderedConsumerOptions, StoredMsg } from '@nats-io/jetstream';
+import type { JsMsg, OrderedConsumerOptions } from '@nats-io/jetstream';
 import { brokerAway, type FleetConnection, type FleetParts } from '../protocol/connection.ts';
-import { EVENTS, eventsOf, unlessMissing } from '../protocol/subjects.ts';
+import { EVENTS, eventsOf } from '../protocol/subjects.ts';
 import type { Place } from './place.ts';
 import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
 import type { StreamTail } from './stream-tail.ts';
@@ -43,18 +43,12 @@ export class StreamPages {
     const from = { opt_start_time: new Date(atMs).toISOString() };
     const { before: rowId, pending } = await readStream(connection, EVENTS, from, 0);
     if (pending === 0) {
-      if (((await this.#stored({ last_by_subj: eventsOf() }))?.time.getTime() ?? 0) >= atMs) throw brokerAway();
+      if (((await tail.stored({ last_by_subj: eventsOf() }))?.time.getTime() ?? 0) >= atMs) throw brokerAway();
       return last;
     }
     if (rowId >= last.rowId) return last;
-    const found = rowId === 0 ? undefined : await this.#stored({ seq: rowId });
+    const found = rowId === 0 ? undefined : await tail.stored({ seq: rowId });
     return { ...tail.last, rowId, atMs: found?.time.getTime() ?? 0 };
-  }
-
-  /** Asks the leader of the stream, while a consumer reads from a copy, which may be behind. */
-  async #stored(query: MsgRequest): Promise<StoredMsg | undefined> {
-    const manager = await this.#parts.tail.manager();
-    return unlessMissing(() => manager.streams.getMessage(EVENTS, query));
   }
 
   async #read(place: Place, limit: number, member: string | undefined) {
@@ -76,7 +70,7 @@ export class StreamPages {
       if (entry !== undefined) entries.push(entry);
     }
     if (messages.length === pending && last.rowId > upTo.rowId && last.generation === place.generation) {
-      const newest = await this.#stored({ last_by_subj: eventsOf(member) });
+      const newest = await tail.stored({ last_by_subj: eventsOf(member) });
       // Everything of this member up to the end has been seen, not only up to its last event.
       if ((newest?.seq ?? 0) <= upTo.rowId) upTo = last;
     }

@@ -1,4 +1,11 @@
-import { type ConsumerMessages, DeliverPolicy, type JetStreamManager, type StreamInfo } from '@nats-io/jetstream';
+import {
+  type ConsumerMessages,
+  DeliverPolicy,
+  type MsgRequest,
+  type StoredMsg,
+  type StreamInfo,
+} from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
 import { Channel } from '../../../core/log/channel.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import { brokerAway, type FleetParts } from '../protocol/connection.ts';
@@ -24,24 +31,19 @@ export class StreamTail {
   readonly #loop: Loop;
   readonly #rewindListeners: (() => void)[] = [];
   readonly #entryListeners: ((entry: StreamEntry) => void)[] = [];
-  readonly #offConnect: Cancel;
-  #connects = 0;
   #messages: ConsumerMessages | undefined;
   /** Sequence up to which the stream had events when following began; everything up to it is past. */
   #target = Number.POSITIVE_INFINITY;
   /** The last state of the stream that the broker reported. */
   #info: StreamInfo | undefined;
-  /** The server that led the stream when it was last seen to be the same, and the number of connects. */
-  #sameFor = '';
+  /** The connection, and the server that led the stream, when it was last seen to be the same. */
+  #sameFor: readonly [NatsConnection, leader: string | undefined] | undefined;
   #rejected = 0;
   /** Reports whether the newest event of each member could be opened. */
   readonly #isReadable = new Map<string, boolean>();
 
   constructor(parts: FleetParts) {
     this.#parts = parts;
-    this.#offConnect = parts.connection.onConnect(() => {
-      this.#connects += 1;
-    });
     this.#loop = new Loop(parts, 'the events of the fleet cannot be followed', () => this.#follow());
   }
 
@@ -89,26 +91,31 @@ export class StreamTail {
 
   async close(): Promise<void> {
     const ended = this.#loop.close();
-    this.#offConnect();
     this.#messages?.stop();
     await ended;
   }
 
   /** Returns whether the broker still has the event of this place there. Rejects while the broker cannot say. */
   async isStill({ rowId, atMs }: Pick<Place, 'rowId' | 'atMs'>): Promise<boolean> {
-    const manager = await this.manager();
-    const found = await unlessMissing(() => manager.streams.getMessage(EVENTS, { seq: rowId }));
+    const found = await this.stored({ seq: rowId });
     return found !== undefined && isSameMoment(found.time.getTime(), atMs);
   }
 
-  manager(): Promise<JetStreamManager> {
-    return this.#parts.connection.manager();
+  /** Returns what the leader of the stream has, while a consumer reads from a copy, which may be behind. */
+  async stored(query: MsgRequest): Promise<StoredMsg | undefined> {
+    const { streams } = await this.#parts.connection.manager();
+    return unlessMissing(() => streams.getMessage(EVENTS, query));
+  }
+
+  /** Asks the broker for the state of the stream. */
+  async ask(): Promise<StreamInfo> {
+    this.#info = await (await this.#parts.connection.manager()).streams.info(EVENTS);
+    return this.#info;
   }
 
   /** Follows the stream until the connection ends, or the stream is another one. */
   async #follow(): Promise<void> {
-    const info = await (await this.manager()).streams.info(EVENTS);
-    this.#info = info;
+    const info = await this.ask();
     if (!(await this.#isSame(info, placeOf(this.#start())))) await this.#restart(info);
     const from = this.channel.last.rowId + 1;
     if (info.state.messages === 0) this.#target = 0;
@@ -160,9 +167,7 @@ export class StreamTail {
   /** Drops what is in memory, and begins `RING` events before the end of the stream. */
   async #restart({ created, state }: StreamInfo): Promise<void> {
     const before = Math.max(state.first_seq - 1, state.last_seq - RING, 0);
-    const manager = await this.manager();
-    const found =
-      before === 0 ? undefined : await unlessMissing(() => manager.streams.getMessage(EVENTS, { seq: before }));
+    const found = before === 0 ? undefined : await this.stored({ seq: before });
     // Every hub gives the beginning of a stream the same time: an empty stream has none.
     const atMs = before === 0 ? 0 : (found?.time.getTime() ?? (before === state.last_seq ? lastMs(state) : 0));
     const isFirst = this.#start().stream === '';
@@ -182,10 +187,11 @@ export class StreamTail {
    */
   async #isSame({ created, state, cluster }: StreamInfo, last: Place): Promise<boolean> {
     if (created !== last.stream || state.last_seq < last.rowId) return false;
-    const who = `${cluster?.leader ?? ''}/${this.#connects}`;
-    if (who === this.#sameFor || last.rowId === 0) return true;
+    const { nc } = this.#parts.connection;
+    const [knownConnection, knownLeader] = this.#sameFor ?? [];
+    if ((nc === knownConnection && cluster?.leader === knownLeader) || last.rowId === 0) return true;
     const isSame = (await this.isStill(last)) || state.first_seq > last.rowId;
-    if (isSame) this.#sameFor = who;
+    if (isSame) this.#sameFor = [nc, cluster?.leader];
     return isSame;
   }
 
@@ -194,8 +200,7 @@ export class StreamTail {
     return every(this.#parts.clock, WATCH_EVERY_MS, async () => {
       const last = this.#start();
       try {
-        this.#info = await (await this.manager()).streams.info(EVENTS);
-        if (!(await this.#isSame(this.#info, last))) messages.stop();
+        if (!(await this.#isSame(await this.ask(), last))) messages.stop();
       } catch {
         // The broker is away. Its stream is compared once it is back.
       }

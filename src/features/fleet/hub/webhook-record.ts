@@ -19,6 +19,7 @@ export interface LastDone {
 
 /** A webhook as all hubs know it. Any hub can make its consumer from this. */
 export interface WebhookRecord {
+  /** The row id of `held` is the sequence of the held event. */
   readonly webhook: StoredWebhook;
   /** Rises whenever the webhook begins elsewhere; each number has its own consumer. */
   readonly n: number;
@@ -27,9 +28,6 @@ export interface WebhookRecord {
   readonly start: Start;
   /** Undefined before the first event is done. Written at most once a second. */
   readonly last?: LastDone | undefined;
-  readonly held: RetriedDelivery | null;
-  /** Sequence of the held event. */
-  readonly heldSeq?: number | undefined;
 }
 
 export function consumerName({ webhook: { id }, n }: WebhookRecord): string {
@@ -55,7 +53,18 @@ export function consumerConfig(record: WebhookRecord): Partial<ConsumerConfig> {
 
 /** Returns the record that begins again at `start`. */
 export function restarted(record: WebhookRecord, stream: string, start: Start): WebhookRecord {
-  return { ...record, n: record.n + 1, stream, start, last: undefined, held: null, heldSeq: undefined };
+  return { ...withHeld(record, null), n: record.n + 1, stream, start, last: undefined };
+}
+
+/** Returns the record with a new consumer that begins with the held event, if there is one. */
+export function retriedNow(record: WebhookRecord): WebhookRecord {
+  const { held } = record.webhook;
+  if (held === null) return record;
+  return withHeld(restarted(record, record.stream, { after: held.row_id - 1 }), held);
+}
+
+export function withHeld(record: WebhookRecord, held: RetriedDelivery | null): WebhookRecord {
+  return { ...record, webhook: { ...record.webhook, held } };
 }
 
 export function sealRecord(envelope: Envelope, record: WebhookRecord): Uint8Array {
@@ -67,8 +76,8 @@ export function sealRecord(envelope: Envelope, record: WebhookRecord): Uint8Arra
 /** Throws AppError `fleet_content_unreadable`. Only hubs can have sealed a record, so its form is not checked. */
 export function openRecord(envelope: Envelope, id: string, sealed: Uint8Array): WebhookRecord {
   const read = envelope.openJson(HUBS, subjectOf(id), sealed) as WebhookRecord;
-  const { webhook, held } = read;
-  return { ...read, webhook: { ...webhook, held, include: includeSet([...webhook.include]), offset: rowOffset(0) } };
+  const { webhook } = read;
+  return { ...read, webhook: { ...webhook, include: includeSet([...webhook.include]), offset: rowOffset(0) } };
 }
 
 function subjectOf(id: string): string {

@@ -76,22 +76,15 @@ export class WebhookTable {
   /** Changes a record, however often other hubs do so meanwhile. Returns undefined if it is gone. */
   async write(id: string, change: (record: WebhookRecord) => WebhookRecord): Promise<WebhookRecord | undefined> {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      if (this.#known.get(id) === undefined) return undefined;
-      if (await this.tryWrite(id, change)) return this.get(id);
+      const known = this.#known.get(id);
+      const record = known && change(known.record);
+      if (known === undefined || record === undefined || record === known.record) return record;
+      const bucket = await this.#bucket();
+      const updated = bucket.update(id, sealRecord(this.#parts.envelope, record), known.revision);
+      if (await unlessTaken(updated.then((revision) => this.#take(id, { record, revision })))) return record;
       await this.#readAgain(id);
     }
     throw fleetProblem('webhook_busy');
-  }
-
-  /** Changes a record once. Returns false if another hub changed it first. */
-  async tryWrite(id: string, change: (record: WebhookRecord) => WebhookRecord): Promise<boolean> {
-    const known = this.#known.get(id);
-    if (known === undefined) return false;
-    const record = change(known.record);
-    if (record === known.record) return true;
-    const bucket = await this.#bucket();
-    const updated = bucket.update(id, sealRecord(this.#parts.envelope, record), known.revision);
-    return unlessTaken(updated.then((revision) => this.#take(id, { record, revision })));
   }
 
   #bucket(): Promise<KV> {

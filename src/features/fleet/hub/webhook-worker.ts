@@ -1,17 +1,14 @@
 import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
-import type { LogEntry } from '../../../core/model/event.ts';
 import { eventFilter } from '../../../core/model/event-filter.ts';
-import { NO_INCLUDES } from '../../../core/model/include.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
-import type { Counters } from '../../../core/runtime/counters.ts';
-import type { EventJson } from '../../../core/schema/event-json.ts';
+import type { StoredWebhook } from '../../../core/model/webhook.ts';
 import { GONE, holdWaitMs, type PostResult } from '../../../core/webhooks/delivery-attempts.ts';
-import { logEnd, postRecord, retriedDelivery } from '../../../core/webhooks/delivery-record.ts';
-import type { Poster, Sending } from '../../../core/webhooks/poster.ts';
+import { retriedDelivery } from '../../../core/webhooks/delivery-record.ts';
+import type { Sending } from '../../../core/webhooks/poster.ts';
 import type { FleetParts } from '../protocol/connection.ts';
 import { every } from '../protocol/every.ts';
 import { EVENTS, endInDoubt, unlessMissing } from '../protocol/subjects.ts';
-import { addDelivery } from './delivery-log.ts';
+import type { Deliveries } from './deliveries.ts';
 import { Loop } from './loop.ts';
 import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
 import type { StreamTail } from './stream-tail.ts';
@@ -22,17 +19,15 @@ import {
   type LastDone,
   restarted,
   type WebhookRecord,
+  withHeld,
 } from './webhook-record.ts';
 import type { WebhookTable } from './webhook-table.ts';
 
-const WORKING_EVERY_MS = 1500;
-const SAVE_EVERY_MS = 1000;
+const TICK_MS = 1500;
 
 export interface WebhookParts extends FleetParts {
   readonly tail: StreamTail;
-  readonly poster: Poster;
-  readonly json: EventJson;
-  readonly counters: Counters;
+  readonly deliveries: Deliveries;
 }
 
 /**
@@ -49,7 +44,6 @@ export class WebhookWorker {
   #sending: Sending | undefined;
   /** The progress of this hub in consumer number `n`, which the others may not know yet. */
   #last: (LastDone & { readonly n: number }) | undefined;
-  #cancelSave: Cancel | undefined;
   /** The event that the broker has given to this hub. */
   #message: JsMsg | undefined;
   /** When this process was last seen to run. */
@@ -61,7 +55,7 @@ export class WebhookWorker {
     this.#table = table;
     this.#parts = parts;
     this.#ranMs = parts.clock.monotonic();
-    this.#cancelTick = every(parts.clock, WORKING_EVERY_MS, () => this.#tick());
+    this.#cancelTick = every(parts.clock, TICK_MS, () => this.#tick());
     this.#loop = new Loop(parts, `the events of the webhook ${id} cannot be read`, () => this.#turn());
     this.ended = this.#loop.ended.then(() => this.#end());
   }
@@ -85,8 +79,8 @@ export class WebhookWorker {
     return this.#table.get(this.#id);
   }
 
-  #write(change: (record: WebhookRecord) => WebhookRecord): Promise<boolean> {
-    return this.#table.tryWrite(this.#id, change);
+  async #write(change: (record: WebhookRecord) => WebhookRecord): Promise<void> {
+    await this.#table.write(this.#id, change);
   }
 
   async #turn(): Promise<void> {
@@ -99,13 +93,12 @@ export class WebhookWorker {
 
   async #end(): Promise<void> {
     this.#cancelTick();
-    this.#cancelSave?.();
-    if (this.#last !== undefined) await this.#save().catch(() => undefined);
+    await this.#save();
   }
 
   async #deliver(known: WebhookRecord): Promise<void> {
     const { connection, tail } = this.#parts;
-    const manager = await tail.manager();
+    const manager = await connection.manager();
     if (!(await this.#isInStream(known))) return;
     const name = consumerName(known);
     const get = (): Promise<Consumer> => connection.js.consumers.get(EVENTS, name);
@@ -139,20 +132,19 @@ export class WebhookWorker {
    * its last delivery: a consumer that is ahead of its stream would skip everything up to its old position.
    */
   async #isInStream(known: WebhookRecord): Promise<boolean> {
-    const { tail } = this.#parts;
-    const manager = await tail.manager();
-    const { created, state } = await manager.streams.info(EVENTS);
+    const { connection, tail } = this.#parts;
+    const { created, state } = await tail.ask();
     const last = this.#newest(known);
     if (created === known.stream) {
       if (last === undefined || (last.seq <= state.last_seq && last.seq < state.first_seq)) return true;
       if (await tail.isStill({ rowId: last.seq, atMs: last.ms })) return true;
     }
-    const isMoved = await this.#write((record) =>
+    await this.#write((record) =>
       record.n === known.n
         ? restarted(record, created, last === undefined ? { after: 0 } : { sinceMs: last.ms })
         : record,
     );
-    if (isMoved) await manager.consumers.delete(EVENTS, consumerName(known)).catch(() => false);
+    await (await connection.manager()).consumers.delete(EVENTS, consumerName(known)).catch(() => false);
     return false;
   }
 
@@ -164,7 +156,7 @@ export class WebhookWorker {
     const entry = streamEntry(message, place, envelope);
     if (entry === undefined || !eventFilter(known.webhook)(entry)) {
       message.ack();
-      this.#note(known, place.rowId, place.atMs);
+      this.#last = { n: known.n, seq: place.rowId, ms: place.atMs };
       return;
     }
     this.#message = message;
@@ -179,8 +171,8 @@ export class WebhookWorker {
   }
 
   /**
-   * Tells the broker, again and again, that this hub works on its event. After a sleep it drops the event, and what has
-   * arrived meanwhile: the broker has given it to another hub.
+   * Tells the broker, again and again, that this hub works on its event, and the other hubs how far it is. After a sleep it
+   * drops the event, and what has arrived meanwhile: the broker has given it to another hub.
    */
   #tick(): void {
     if (this.#hasSlept()) {
@@ -188,6 +180,7 @@ export class WebhookWorker {
       this.#messages?.stop();
     }
     this.#message?.working();
+    void this.#save();
     this.#ranMs = this.#parts.clock.monotonic();
   }
 
@@ -195,62 +188,45 @@ export class WebhookWorker {
     return this.#parts.clock.monotonic() - this.#ranMs > ACK_WAIT_MS - 500;
   }
 
-  async #post(entry: StreamEntry, { webhook, held }: WebhookRecord, mayAttempt: () => boolean): Promise<PostResult> {
-    const { poster, json } = this.#parts;
+  async #post(entry: StreamEntry, { webhook }: WebhookRecord, mayAttempt: () => boolean): Promise<PostResult> {
+    const { held, on_failure } = webhook;
     const isRetry = held?.id === entry.subject;
-    const sending = poster.send({
-      to: webhook,
-      id: entry.subject,
-      event: entry.event.type,
-      json: await json(entry, NO_INCLUDES),
+    this.#sending = await this.#parts.deliveries.post(entry, webhook, {
       retry: !isRetry,
-      obeysReceiver: webhook.on_failure === 'hold',
+      obeysReceiver: on_failure === 'hold',
       ...(isRetry && { attemptsBefore: held.attempts }),
       mayAttempt,
     });
-    this.#sending = sending;
-    return sending.result;
+    return this.#sending.result;
   }
 
-  async #settle(
-    message: JsMsg,
-    entry: LogEntry & StreamEntry,
-    result: PostResult,
-    known: WebhookRecord,
-  ): Promise<void> {
-    const { clock, log, counters } = this.#parts;
-    const { webhook, held } = known;
+  async #settle(message: JsMsg, entry: StreamEntry, result: PostResult, known: WebhookRecord): Promise<void> {
+    const { webhook } = known;
     if (result.outcome === 'interrupted') {
       if (this.#message === message && !this.#hasSlept()) message.nak();
       return;
     }
-    if (result.outcome === 'failed' && webhook.on_failure === 'hold') {
-      const before = held?.id === entry.subject ? held : null;
-      const attempts = (before?.attempts ?? 0) + result.attempts;
-      const now = retriedDelivery(entry.subject, entry.rowId, { ...result, attempts }, before, clock);
-      const isGone = result.status === GONE;
-      await this.#write((record) => ({
-        ...record,
-        held: now,
-        heldSeq: entry.rowId,
-        webhook: { ...record.webhook, held: now, enabled: record.webhook.enabled && !isGone },
-      }));
-      if (isGone) log.warn('paused a webhook whose receiver answered 410', { webhook: webhook.id });
-      else if (before === null) {
-        log.warn('holding an event for a webhook, retrying until it succeeds', { webhook: webhook.id });
-      }
-      message.nak(isGone ? undefined : (result.askedWaitMs ?? holdWaitMs(attempts)));
-      return;
-    }
+    if (result.outcome === 'failed' && webhook.on_failure === 'hold')
+      return this.#hold(message, entry, result, webhook);
     message.ack();
-    this.#note(known, entry.rowId, entry.offset.atMs);
-    const record = postRecord(entry.subject, entry.event.type, entry.rowId, result, clock);
-    addDelivery(this.#parts, webhook.id, record, result);
-    counters.deliveries.inc({ outcome: record.outcome });
-    logEnd(record, webhook, log);
-    if (held !== null) {
-      await this.#write((one) => ({ ...one, held: null, heldSeq: undefined, webhook: { ...one.webhook, held: null } }));
-    }
+    this.#last = { n: known.n, seq: entry.rowId, ms: entry.offset.atMs };
+    this.#parts.deliveries.ended(entry, webhook, result);
+    if (webhook.held !== null) await this.#write((record) => withHeld(record, null));
+  }
+
+  async #hold(message: JsMsg, entry: StreamEntry, result: PostResult, { id, held }: StoredWebhook): Promise<void> {
+    const { clock, log } = this.#parts;
+    const before = held?.id === entry.subject ? held : null;
+    const attempts = (before?.attempts ?? 0) + result.attempts;
+    const now = retriedDelivery(entry.subject, entry.rowId, { ...result, attempts }, before, clock);
+    const isGone = result.status === GONE;
+    await this.#write((record) => {
+      const { webhook } = withHeld(record, now);
+      return { ...record, webhook: { ...webhook, enabled: webhook.enabled && !isGone } };
+    });
+    if (isGone) log.warn('paused a webhook whose receiver answered 410', { webhook: id });
+    else if (before === null) log.warn('holding an event for a webhook, retrying until it succeeds', { webhook: id });
+    message.nak(isGone ? undefined : (result.askedWaitMs ?? holdWaitMs(attempts)));
   }
 
   /** The last event that this hub or another has done. */
@@ -258,21 +234,12 @@ export class WebhookWorker {
     return this.#last?.n === n && this.#last.seq > (last?.seq ?? 0) ? this.#last : last;
   }
 
-  /** Remembers what is done, and tells the other hubs within a second. */
-  #note({ n }: WebhookRecord, seq: number, ms: number): void {
-    this.#last = { n, seq, ms };
-    this.#cancelSave ??= this.#parts.clock.after(SAVE_EVERY_MS, () => {
-      this.#cancelSave = undefined;
-      void this.#save().catch(() => undefined);
-    });
-  }
-
+  /** Writes how far this hub is. What the broker does not take now is written with the next progress. */
   async #save(): Promise<void> {
-    const last = this.#last;
-    if (last === undefined || this.#table.isStale) return;
-    const { n, seq, ms } = last;
-    await this.#write((record) =>
-      record.n !== n || (record.last?.seq ?? 0) >= seq ? record : { ...record, last: { seq, ms } },
-    );
+    if (this.#last === undefined || this.#table.isStale) return;
+    const { n, seq, ms } = this.#last;
+    const progressed = (record: WebhookRecord): WebhookRecord =>
+      record.n !== n || (record.last?.seq ?? 0) >= seq ? record : { ...record, last: { seq, ms } };
+    await this.#write(progressed).catch(() => undefined);
   }
 }

@@ -7,7 +7,6 @@ import { AppError, isAppError } from '../../../core/model/errors.ts';
 import { type Membership, membershipLine, parseMembership, readMembership } from '../protocol/membership.ts';
 
 const HEADER = /^\[fleet\][^\n]*/m;
-const FILE = /^file[ \t]*=[^\n]*$/m;
 
 interface JoinOptions extends CommonOptions {
   readonly file?: string;
@@ -24,8 +23,10 @@ export async function joinFleet(options: JoinOptions, context: ClientContext): P
   mkdirSync(files, { recursive: true, mode: 0o700 });
   const file = known ?? join(files, 'member.line');
   replaceFile(file, `${membershipLine(membership)}\n`);
-  const mistakes = writeFleetFile(folder, file, environment);
-  if (mistakes.length > 0) throw unwritten(folder, mistakes);
+  if (known === undefined) {
+    const mistakes = nameInConfig(folder, file, environment);
+    if (mistakes.length > 0) throw unwritten(folder, mistakes);
+  }
   const name = membership.member ?? 'a hub';
   stdout(`This machine is ${name} of the fleet at ${membership.servers.join(', ')}; config.toml says so in [fleet].`);
   const refusal = await refusalOf(membership);
@@ -95,32 +96,18 @@ function unwritten(folder: string, mistakes: readonly string[]): AppError {
   });
 }
 
-/** Returns the section, up to the next one. */
-function sectionIn(text: string): string | undefined {
-  const start = HEADER.exec(text)?.index;
-  if (start === undefined) return undefined;
-  const end = text.indexOf('\n[', start);
-  return text.slice(start, end === -1 ? undefined : end);
-}
-
 /**
- * Sets `fleet.file` in config.toml, and keeps the rest. Returns the mistakes that prevented it; empty after success.
+ * Adds `fleet.file` to config.toml, and keeps the rest. Returns the mistakes that prevented it; empty after success.
  */
-function writeFleetFile(folder: string, file: string, environment: Environment): readonly string[] {
+function nameInConfig(folder: string, file: string, environment: Environment): readonly string[] {
   try {
     // If config.toml is a symbolic link, replaces its target and keeps the link.
     const path = realpathSync(configPath(folder));
     const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
     const line = `file = ${JSON.stringify(file)}`;
-    const section = sectionIn(text);
-    const changed =
-      section === undefined
-        ? `${text.trimEnd()}\n\n[fleet]\n${line}\n`
-        : text.replace(section, () =>
-            FILE.test(section)
-              ? section.replace(FILE, () => line)
-              : section.replace('[fleet]', () => `[fleet]\n${line}`),
-          );
+    const changed = HEADER.test(text)
+      ? text.replace(HEADER, (header) => `${header}\n${line}`)
+      : `${text.trimEnd()}\n\n[fleet]\n${line}\n`;
     const checked = checkConfigText(changed, folder, environment);
     if ('mistakes' in checked) return checked.mistakes;
     if (checked.config.features.fleet?.file !== file) {

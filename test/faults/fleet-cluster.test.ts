@@ -35,6 +35,16 @@ describeWithNats('nothing of a fleet with three servers is lost', () => {
     },
   );
 
+  test('when the leader of the stream stops, without which all the others go on', async () => {
+    const outcome = await run.under('SIGSTOP of the leader until everything has arrived', async () => {
+      const leader = await run.world.leader();
+      pause(leader);
+      await run.passes(1000);
+      await run.arrived().finally(() => resume(leader));
+    });
+    expect(outcome).toMatchObject(LOST_NOTHING);
+  });
+
   test('when all servers are killed at once', async () => {
     const outcome = await run.under('kill -9 of all servers', async () => {
       await Promise.all(run.world.servers.map((server) => server.stop()));

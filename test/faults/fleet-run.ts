@@ -62,10 +62,7 @@ export class FleetRun {
     await break_();
     await this.passes(500);
     const rows = this.world.written.length;
-    await waitFor(
-      () => Object.values(this.watchers.missing(rows)).every((count) => count === 0),
-      ARRIVES_WITHIN_MS,
-    ).catch(() => undefined);
+    await this.arrived(rows).catch(() => undefined);
     // An event that the broker lost is published again within a few seconds.
     const stream = await waitFor(async () => {
       const found = await this.world.stream();
@@ -91,6 +88,11 @@ export class FleetRun {
   async passes(ms: number): Promise<void> {
     const until = this.world.written.length + (ms / EVERY_MS) * ROWS_EACH_TIME;
     await waitFor(() => this.world.written.length >= until, ARRIVES_WITHIN_MS);
+  }
+
+  /** Resolves once the first `rows` messages have arrived everywhere; by default all that are there now. */
+  async arrived(rows = this.world.written.length): Promise<void> {
+    await waitFor(() => Object.values(this.watchers.missing(rows)).every((count) => count === 0), ARRIVES_WITHIN_MS);
   }
 
   #write(): void {

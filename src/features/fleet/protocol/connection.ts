@@ -59,6 +59,8 @@ export class FleetConnection {
   #isClosed = false;
   #certificateEnd: number | undefined;
   #lastProblem = 'no connection has been tried yet';
+  /** The address of the last server. */
+  #server = '';
   readonly #wakeup: Wakeup;
   #ended: Promise<void> | undefined;
 
@@ -147,6 +149,7 @@ export class FleetConnection {
 
   #connected(nc: NatsConnection): void {
     this.#nc = nc;
+    this.#server = nc.getServer();
     this.#js = undefined;
     this.#isConnected = true;
     keepErrorListener(nc);
@@ -181,10 +184,20 @@ export class FleetConnection {
     const onCertificateEnd = (end: number): void => {
       this.#certificateEnd = end;
     };
-    const access = { ...this.#membership(), onCertificateEnd };
-    const pings = { pingInterval: PING_MS, maxPingOut: 2 };
-    return connectOnce(access, { name, inboxPrefix: inboxPrefix(name), ...pings, timeout: CONNECT_MS });
+    const membership = this.#membership();
+    const access = { ...membership, servers: inTurn(membership.servers, this.#server), onCertificateEnd };
+    const how = { noRandomize: true, pingInterval: PING_MS, maxPingOut: 2, timeout: CONNECT_MS };
+    return connectOnce(access, { name, inboxPrefix: inboxPrefix(name), ...how });
   }
+}
+
+/**
+ * Returns the servers in random order, and last the one that was lost: while it stands still, it takes connections and says
+ * nothing.
+ */
+function inTurn(servers: readonly string[], lost: string): readonly string[] {
+  const placed = servers.map((server) => [server.endsWith(`//${lost}`) ? 1 : Math.random(), server] as const);
+  return placed.toSorted(([one], [other]) => one - other).map(([, server]) => server);
 }
 
 /**

@@ -11,12 +11,7 @@ const API = '$JS.API';
 /** A Mac writes its own events and answers, and reads only what it needs to find its own events in the stream. */
 export function macRights(member: string): Rights {
   return {
-    publish: [
-      eventsOf(member),
-      `an.${member}.>`,
-      `${API}.STREAM.INFO.${EVENTS}`,
-      `${API}.DIRECT.GET.${EVENTS}.${eventsOf(member)}`,
-    ],
+    publish: [eventsOf(member), `an.${member}.>`, `${API}.STREAM.INFO.${EVENTS}`],
     subscribe: [`rq.${member}.>`, WHO, `${inboxPrefix(member)}.>`],
   };
 }
@@ -35,8 +30,6 @@ function reading(stream: string): readonly string[] {
   return [
     `${API}.STREAM.INFO.${stream}`,
     `${API}.STREAM.MSG.GET.${stream}`,
-    `${API}.DIRECT.GET.${stream}`,
-    `${API}.DIRECT.GET.${stream}.>`,
     `${API}.CONSUMER.CREATE.${stream}`,
     ...consumers.map((what) => `${API}.CONSUMER.${what}.${stream}.>`),
     `$JS.ACK.${stream}.>`,

@@ -24,7 +24,7 @@ export const DEFAULT_SIZE: FleetSize = { replicas: 1, keepHours: 7 * 24 };
 export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAULT_SIZE): Promise<void> {
   const { replicas: num_replicas, keepHours } = size;
   const limits = { max_age: nanos(keepHours * HOUR_MS), max_msg_size: MAX_EVENT_BYTES };
-  const stored = { storage: StorageType.File, num_replicas, allow_direct: true };
+  const stored = { storage: StorageType.File, num_replicas };
   const isThere = async (name: string): Promise<boolean> =>
     (await unlessMissing(() => jsm.streams.info(name))) !== undefined;
   if (await isThere(EVENTS)) await jsm.streams.update(EVENTS, limits);
@@ -40,7 +40,8 @@ export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAU
     await jsm.streams.add({ name: DELIVERIES, subjects: ['wd.*'], ...stored, ...newest });
   }
   const kvm = new Kvm(jsm.jetstream());
-  const bucket = { replicas: num_replicas, storage: StorageType.File };
+  // A direct get may go to a server that has stopped: the leader answers.
+  const bucket = { replicas: num_replicas, storage: StorageType.File, allow_direct: false };
   await kvm.create('webhooks', bucket);
   await kvm.create('claims', { ...bucket, ttl: CLAIMS_MS });
 }

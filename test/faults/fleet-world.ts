@@ -68,7 +68,7 @@ export class FleetWorld {
         return address;
       }),
     );
-    const plan = { servers, serverVersion: '2.9', keepHours: 168, hasCertificates: false };
+    const plan = { servers, serverVersion: '2.9', keepHours: 168 };
     const folder = await FleetFolder.create(join(temporaryFolder(), 'fleet'), plan, NO_PROGRAM);
     for (const [member] of machines) folder.addMac(member);
     const configs = servers.map((_, index) => serverFiles(index, count).config);

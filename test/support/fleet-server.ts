@@ -111,7 +111,7 @@ export class TestFleet {
   static async start(macs: readonly string[]): Promise<TestFleet> {
     const address = serverAddress(`127.0.0.1:${await freePort()}`);
     if (address === undefined) throw new Error('unreachable');
-    const plan = { servers: [address], serverVersion: '2.9', keepHours: 168, hasCertificates: false };
+    const plan = { servers: [address], serverVersion: '2.9', keepHours: 168 };
     const noProgram = () => Promise.reject(new Error('No program is needed.'));
     const folder = await FleetFolder.create(join(temporaryFolder(), 'fleet'), plan, noProgram);
     for (const mac of macs) folder.addMac(mac);

@@ -95,6 +95,6 @@ function failure({ trouble, stderr }: CommandResult): AppError {
   const why =
     trouble === 'missing' ? 'openssl is not installed' : `openssl failed: ${stderr.trim().split('\n').at(-1)}`;
   return new AppError('certificates_not_made', `No certificates were made, because ${why}.`, {
-    hint: 'Install openssl, or bring your own certificates: postern fleet init --no-certificates says where they go.',
+    hint: 'Install openssl, and run the command again.',
   });
 }

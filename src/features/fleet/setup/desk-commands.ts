@@ -16,7 +16,6 @@ export interface FleetOptions extends CommonOptions {
 interface InitOptions extends FleetOptions {
   readonly server?: readonly string[];
   readonly serverVersion?: string;
-  readonly certificates: boolean;
   readonly connect?: boolean;
   readonly keepHours?: number;
 }
@@ -40,7 +39,6 @@ export async function initFleet(options: InitOptions, context: ClientContext): P
     servers,
     serverVersion: options.serverVersion ?? NEWEST,
     keepHours: options.keepHours ?? KEEP_HOURS,
-    hasCertificates: options.certificates,
   };
   const folder = await FleetFolder.create(path, fleet, commandRunner(context.environment.env));
   context.stdout(...introduction(folder, servers, options, context));
@@ -128,13 +126,13 @@ async function createMissing(folder: FleetFolder): Promise<void> {
 }
 
 function addresses(written: readonly string[]): readonly ServerAddress[] {
-  const wrong = written.filter((one) => serverAddress(one) === undefined);
-  if (wrong.length > 0) {
-    throw new AppError('server_address', `--server ${wrong.join(', --server ')} cannot be used.`, {
+  const servers = written.map((one) => {
+    const address = serverAddress(one);
+    if (address !== undefined) return address;
+    throw new AppError('server_address', `--server ${one} cannot be used.`, {
       hint: 'It must be a host with or without a port, such as n1.example.net:4222. nats:// works only for this machine; TLS is required elsewhere.',
     });
-  }
-  const servers = written.flatMap((one) => serverAddress(one) ?? []);
+  });
   if (new Set(servers.map(({ url }) => url)).size < servers.length || ![1, 3].includes(servers.length)) {
     throw new AppError('server_count', 'A fleet has one server, or a cluster of three different ones.');
   }
@@ -151,16 +149,12 @@ function introduction(
   const dir = options.dir === undefined ? '' : ` --dir ${quoted(folder.path)}`;
   const files = servers.map((_, index) => serverFiles(index, servers.length));
   const isLocal = servers.every(({ isLoopback }) => isLoopback);
-  const own = servers.map(({ host }, index) => `  ${files[index]?.certificate} and ${files[index]?.key} for ${host}`);
   return [
     `Wrote the keys of a new fleet to ${folder.path}. Keep that folder private: whoever has it controls the fleet.`,
     '',
     `  server/    for the servers: ${files.map(({ config }) => config).join(', ')}, users.conf${isLocal ? '' : ', tls/'}`,
     '  hub.line   for every hub, which joins with: postern fleet join --file hub.line',
     '  operator/  stays here',
-    ...(isLocal || options.certificates
-      ? []
-      : ['', `Put the certificates of the servers into ${join(folder.path, 'server/tls')}:`, ...own]),
     '',
     'Next:',
     ...(isLocal ? [] : ['  copy server/ to each server, and run there:']),

@@ -50,7 +50,6 @@ export interface NewFleet {
   readonly servers: readonly ServerAddress[];
   readonly serverVersion: string;
   readonly keepHours: number;
-  readonly hasCertificates: boolean;
 }
 
 export interface CertificateEnd {
@@ -74,7 +73,7 @@ export class FleetFolder {
 
   /** Creates the folder with its keys. Throws AppError `fleet_exists` or `certificates_not_made`. */
   static async create(path: string, fleet: NewFleet, run: RunCommand): Promise<FleetFolder> {
-    const { servers, serverVersion, keepHours, hasCertificates } = fleet;
+    const { servers, serverVersion, keepHours } = fleet;
     if (existsSync(join(path, RECORD))) {
       throw new AppError('fleet_exists', `${path} already holds the keys of a fleet. Nothing was changed.`, {
         hint: 'Name another folder with --dir.',
@@ -83,7 +82,7 @@ export class FleetFolder {
     for (const part of ['', 'operator', 'server', 'server/tls']) {
       mkdirSync(join(path, part), { recursive: true, mode: 0o700 });
     }
-    if (hasCertificates && servers.some(({ isLoopback }) => !isLoopback)) await certify(path, servers, run);
+    if (servers.some(({ isLoopback }) => !isLoopback)) await certify(path, servers, run);
     const plan = { servers, serverVersion, routePassword: randomBytes(24).toString('hex') };
     for (const index of servers.keys()) {
       replaceFile(join(path, 'server', serverFiles(index, servers.length).config), serverConfig(plan, index));

@@ -47,7 +47,7 @@ describeWithNats('a fleet whose server has a certificate', () => {
     await joined(line, mac);
     const hub = newFolder();
     expect((await run(['fleet', 'join', '--config-dir', hub, '--file', join(dir, 'hub.line')])).stdout).toContain(
-      'let it in. Restart',
+      `let it in. Start or restart it: postern hub --config-dir ${hub}`,
     );
     const running = [['serve', mac] as const, ['hub', hub] as const].map(([command, folder]) =>
       startPostern([command, '--config-dir', folder], { env: ENV }),

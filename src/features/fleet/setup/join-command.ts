@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type ClientContext, type CommonOptions, EXIT } from '../../../core/cli/context.ts';
+import { type ClientContext, type CommonOptions, EXIT, quoted } from '../../../core/cli/context.ts';
 import { checkConfigText, configPath, readConfig, replaceFile } from '../../../core/config/config-file.ts';
 import { configFolder, type Environment } from '../../../core/config/environment.ts';
 import { AppError, isAppError } from '../../../core/model/errors.ts';
@@ -29,11 +29,15 @@ export async function joinFleet(options: JoinOptions, context: ClientContext): P
   }
   const name = membership.member ?? 'a hub';
   stdout(`This machine is ${name} of the fleet at ${membership.servers.join(', ')}; config.toml says so in [fleet].`);
+  const isHub = membership.member === undefined;
+  const next = isHub
+    ? `Start or restart it: postern hub --config-dir ${quoted(folder)}`
+    : 'Restart Postern: postern restart';
   const refusal = await refusalOf(membership);
   stdout(
     refusal === undefined
-      ? 'The servers let it in. Restart Postern (on a Mac: postern restart).'
-      : `The servers do not let it in yet (${refusal}). Have they reloaded users.conf? Then restart Postern.`,
+      ? `The servers let it in. ${next}`
+      : `The servers do not let it in yet (${refusal}). Have they reloaded users.conf? Then: ${next}`,
   );
   return EXIT.ok;
 }

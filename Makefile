@@ -1,7 +1,7 @@
 # Works with GNU make 3.81, which is the one macOS has. `make` alone lists the targets.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run demo fleet install uninstall build docs release mcpb test test-slow test-fleet test-long lint typecheck check bench bench-quick clean
+.PHONY: help run demo fleet install uninstall build docs release mcpb test test-slow test-fleet test-long lint check bench bench-quick clean
 
 # `make run` and `make install` need few of the packages. Where all of them are, those are used; what needs all installs
 # them when only the few are there.
@@ -11,7 +11,7 @@ RUN_PACKAGES := $(if $(wildcard $(ALL_MARK)),$(if $(wildcard $(RUN_MARK)),$(RUN_
 PACKAGES := $(if $(wildcard $(RUN_MARK)),node_modules/.complete,$(ALL_MARK))
 PROGRAMS := test/support/programs/node_modules/.package-lock.json
 PROGRAM := dist/main.js
-# The program, and the types of its modules checked and written.
+# The program, and the types of its client.
 BUILD := dist/.complete
 SLOW := browser|cost|faults|fleet|install
 # The faults, and every test with a long form.
@@ -52,7 +52,7 @@ test: $(BUILD) $(PROGRAMS) ## run the tests
 	npm test --silent -- --testPathIgnorePatterns /node_modules/ '/test/($(SLOW))/'
 
 test-slow: $(BUILD) $(PROGRAMS) ## what takes longer: costs, pages in a browser, faults, installation
-	npm test --silent -- --runInBand test/cost
+	npm test --silent -- -w 2 test/cost
 	npm test --silent -- --testPathIgnorePatterns /node_modules/ /test/faults/fleet -- test/browser test/faults test/fleet test/install
 
 test-fleet: $(BUILD) $(PROGRAMS) ## fleets whose parts are killed, stopped and lost, five minutes; needs nats-server
@@ -61,13 +61,10 @@ test-fleet: $(BUILD) $(PROGRAMS) ## fleets whose parts are killed, stopped and l
 test-long: $(BUILD) $(PROGRAMS) ## hours: every fault, and random tests asked far more often (TESTS=FILE)
 	TEST_FORM=long npm test --silent -- --runInBand --verbose $(TESTS)
 
-lint: $(PACKAGES) ## check style
+lint: $(PACKAGES) ## check types and style
 	npm run --silent lint
 
-typecheck: $(PACKAGES) ## check the types
-	npm run --silent typecheck
-
-check: typecheck lint $(PROGRAMS) ## types, style, unused code
+check: lint $(PROGRAMS) ## types, style, unused code
 	npm run --silent unused
 
 bench: $(BUILD) ## benchmark against alternatives, into bench/RESULTS.md

@@ -4,7 +4,6 @@ import { attachmentNames } from '../../src/core/chatdb/attachment-details.ts';
 import { Connection } from '../../src/core/chatdb/connection.ts';
 import { chatSendLookup } from '../../src/core/chatdb/lookups.ts';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
-import { ChatReader } from '../../src/core/chatdb/reader.ts';
 import { Channel } from '../../src/core/log/channel.ts';
 import { Feed } from '../../src/core/log/feed.ts';
 import { Publisher } from '../../src/core/log/publisher.ts';
@@ -89,7 +88,6 @@ function world() {
     () => mac.close(),
     () => connection.close(),
   );
-  const reader = new ChatReader(connection, undefined);
   const messages = new ChatLog(connection);
   const channel = new Channel();
   let run = { endsAfterMs: 0, isUnknown: false };

@@ -133,8 +133,9 @@ describe('webhooks', () => {
     const database = openStateDatabase(newFile());
     const store = webhookStore(database, new FakeClock());
     const { id } = store.add(hook, rowOffset(0));
-    for (let rowId = 1; rowId <= 260; rowId += 1)
+    for (let rowId = 1; rowId <= 260; rowId += 1) {
       store.advance([{ id, offset: rowOffset(rowId), records: [record(rowId)] }]);
+    }
     const kept = store.deliveries(id);
     expect(kept).toHaveLength(100);
     expect(kept[0]).toEqual(record(260));

@@ -29,7 +29,8 @@ async function stop(): Promise<void> {
   await once(demo.child, 'exit');
 }
 
-const on = (...args: readonly string[]): Promise<Ended> => postern(['demo', ...args, '--dir', folder], { cwd: root });
+const line = (...args: readonly string[]): readonly string[] => ['demo', ...args, '--dir', folder];
+const on = (...args: readonly string[]): Promise<Ended> => postern(line(...args));
 
 const url = (): string => /"url":"(http[^"]+)"/.exec(demo.output)?.[1] ?? '';
 const ownersKey = (): string => /^api_key = "(.+)"/m.exec(readFileSync(join(folder, 'config.toml'), 'utf8'))?.[1] ?? '';
@@ -58,7 +59,9 @@ afterAll(stop);
 describe('the people of the demo', () => {
   test('write what they are told, in a conversation and with a file', async () => {
     writeFileSync(join(root, 'plan.txt'), 'the plan');
-    const id = await done('say', '+15550101', 'Who is in?', '--in', 'Garden', '--attach', 'plan.txt');
+    const said = line('say', '+15550101', 'Who is in?', '--in', 'Garden', '--attach', 'plan.txt', '--json');
+    const { stdout } = await postern(said, { cwd: root });
+    const id = String((JSON.parse(stdout) as { readonly row: number }).row);
     await eventually(async () => {
       const message = (await messages()).find((one) => one.id === id);
       expect(message).toMatchObject({ sender: '+15550101', conversation_id: 'any;+;chat424242' });
@@ -72,7 +75,7 @@ describe('the people of the demo', () => {
 
   test('send a picture without a text, and do not send nothing', async () => {
     writeFileSync(join(root, 'x.png'), 'a picture');
-    const id = await done('say', '+15550101', '', '--attach', 'x.png');
+    const id = await done('say', '+15550101', '', '--attach', join(root, 'x.png'));
     await eventually(async () =>
       expect((await messages()).find((one) => one.id === id)?.attachments).toEqual([expect.stringMatching(/x\.png$/)]),
     );
@@ -94,7 +97,7 @@ describe('the people of the demo', () => {
     const made = await fetch(`${url()}/api/v1/keys?include=clients`, { method: 'POST', headers, body });
     const { clients } = (await made.json()) as { clients: readonly { client: string; lines: readonly string[] }[] };
     expect(clients.find(({ client }) => client === 'curl')?.lines.join()).toContain(`${url()}/`);
-    const added = await postern(['keys', 'add', 'other', '--preset', 'reader', '--config-dir', folder], { cwd: root });
+    const added = await postern(['keys', 'add', 'other', '--preset', 'reader', '--config-dir', folder]);
     expect(added.stdout).toContain(`${url()}/`);
     expect(JSON.stringify(clients) + added.stdout).not.toContain(':0/');
   });
@@ -109,7 +112,7 @@ describe('the people of the demo', () => {
       headers: { ...headers, 'x-api-key': key },
       body: JSON.stringify({ recipient: '+15550101', body: 'Pay \u200b100 \u202e001' }),
     });
-    const { stdout } = await postern(['approvals', 'list', '--config-dir', folder], { cwd: root });
+    const { stdout } = await postern(['approvals', 'list', '--config-dir', folder]);
     expect(stdout).toContain('Pay ⟨U+200B⟩100 ⟨U+202E⟩001');
   });
 

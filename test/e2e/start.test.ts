@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { eventually, waitFor } from '../support/eventually.ts';
+import { postern as command } from '../support/postern.ts';
 import { freePort, KEY, Service } from '../support/service.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
@@ -211,13 +212,13 @@ describe('a command line that means nothing', () => {
     [['--config-dir', ''], 'It is empty.'],
     [['demo', '--port', '70000'], 'It must be a whole number from 0 to 65535.'],
   ])('%j ends with 64 and one sentence', async (args, sentence) => {
-    const { exitCode, stdout, stderr } = await postern(args);
+    const { exitCode, stdout, stderr } = await command(args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: '' });
     expect(stderr).toContain(sentence);
   });
 
   test.each(['--help', '--version'])('but %s ends with 0', async (option) => {
-    const { exitCode, stdout } = await postern([option]);
+    const { exitCode, stdout } = await command([option]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(option === '--help' ? /serve.*demo.*Exit codes/s : /^\d+\.\d+\.\d+\n$/);
   });

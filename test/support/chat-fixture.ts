@@ -23,8 +23,13 @@ const BARE = `
   CREATE TABLE handle (ROWID INTEGER PRIMARY KEY, id TEXT);
   CREATE TABLE chat_message_join (chat_id INTEGER, message_id INTEGER);`;
 
-/** Files of empty databases: copying one is much quicker than executing its hundred statements. */
-const emptyDatabases = new Map<Schema, Buffer>();
+/**
+ * Files of empty databases: copying one is much quicker than executing its hundred statements. They outlive the test
+ * file, which has its own copy of this module.
+ */
+const held = globalThis as { emptyDatabases?: Map<Schema, Buffer> };
+held.emptyDatabases ??= new Map();
+const { emptyDatabases } = held;
 
 function emptyDatabase(schema: Schema): Buffer {
   let bytes = emptyDatabases.get(schema);

@@ -34,8 +34,10 @@ async function posternProcess(args: readonly string[], options: PosternOptions =
   return { exitCode: await running.ended, stdout: running.stdout, stderr: running.stderr };
 }
 
-/** The commands that handle signals. */
-const SERVING: ReadonlySet<string> = new Set(['demo', 'hub', 'run', 'serve']);
+/** Reports whether a command serves, and so handles signals. `demo` followed by a name is a command like others. */
+function isServing([name = '', next = '']: readonly string[]): boolean {
+  return ['hub', 'run', 'serve'].includes(name) || (name === 'demo' && !/^\w/.test(next));
+}
 
 /**
  * Runs a command of the program: in this process, where it takes a fiftieth of the time, unless the options are those
@@ -44,7 +46,7 @@ const SERVING: ReadonlySet<string> = new Set(['demo', 'hub', 'run', 'serve']);
 export async function postern(args: readonly string[], options: PosternOptions = {}): Promise<Ended> {
   const { env = {}, input = '', cwd, uid } = options;
   const isOfProcess = [cwd, uid, env.TZ, env.NODE_OPTIONS].some((one) => one !== undefined);
-  if (isOfProcess || SERVING.has(args[0] ?? '')) return posternProcess(args, options);
+  if (isOfProcess || isServing(args)) return posternProcess(args, options);
   // The program that commands say they were started with.
   process.argv[1] = MAIN;
   const printed = { stdout: '', stderr: '' };

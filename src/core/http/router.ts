@@ -70,9 +70,8 @@ export class Router {
     request.exchange = exchange;
     const page = this.#pages.get(exchange.path);
     if (page !== undefined) {
-      // The metrics count all files of the guide as one route, and all static files as another, because each route adds
-      // metrics.
-      const [path = exchange.path] = /^\/(?:guide|static)(?=\/)/.exec(exchange.path) ?? [];
+      // The metrics count all pages below a folder as one route, because each route adds metrics.
+      const [path = exchange.path] = /^\/[^/]+(?=\/)/.exec(exchange.path) ?? [];
       void route(path, new Map([['GET', page]]))(request);
       return;
     }

@@ -3,7 +3,7 @@ import type * as z from 'zod';
 type Same<Shape, Domain> = [Shape] extends [Domain] ? ([Domain] extends [Shape] ? true : false) : false;
 
 /**
- * Checks a schema against a type of domain/: `shapeOf<Message>()(z.object({…}))` returns the schema, and fails to
+ * Checks a schema against a type of `model/`: `shapeOf<Message>()(z.object({…}))` returns the schema, and fails to
  * compile if the two differ, in either direction.
  */
 export function shapeOf<Domain>() {

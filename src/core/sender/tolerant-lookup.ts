@@ -20,8 +20,6 @@ export function tolerantLookup(lookup: SendLookup, log: Log) {
     }
   };
   return {
-    /** Answers another question about a send. */
-    ask,
     chats: (recipient: string) => ask(() => lookup.chats(recipient)) ?? [],
     highestRowId: () => ask(() => lookup.highestRowId()),
     ownRowsAbove: (rowId: number) => ask(() => lookup.ownRowsAbove(rowId)) ?? [],

@@ -62,11 +62,8 @@ export interface Post {
    * Number of earlier attempts of this delivery. `X-Webhook-Attempt` is one higher for the first attempt of this post.
    */
   readonly attemptsBefore?: number;
-  /**
-   * Id of the MCP Events subscription that the post belongs to; absent for webhooks. With an id, the post has the
-   * headers of MCP Events instead of Postern's.
-   */
-  readonly subscriptionId?: string;
+  /** Headers in place of those that begin with `X-Webhook-`, for a post that is no webhook's. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Called right before each attempt; false cancels the delivery. */
   readonly mayAttempt?: (() => boolean) | undefined;
   /** Called for each failed attempt, with the status of the answer or the code of the error. */
@@ -205,7 +202,7 @@ export class Poster {
     };
     const { secret, previousSecret: previous } = post.to;
     if (secret !== null) {
-      if (post.subscriptionId === undefined) headers['X-Webhook-Signature'] = contractSignature(secret, body);
+      if (post.headers === undefined) headers['X-Webhook-Signature'] = contractSignature(secret, body);
       const secrets = previous === null || previous.untilMs <= nowMs ? [secret] : [secret, previous.secret];
       headers['webhook-signature'] = secrets.map((one) => standardSignature(one, post.id, timestampS, body)).join(' ');
     }
@@ -219,8 +216,8 @@ function contextWith(caFile: string): SecureContext {
   return createSecureContext({ ca: [...rootCertificates, ...('certificates' in found ? found.certificates : [])] });
 }
 
-function ownHeaders(post: Post, attempt: number): Record<string, string> {
-  if (post.subscriptionId !== undefined) return { 'X-MCP-Subscription-Id': post.subscriptionId };
+function ownHeaders(post: Post, attempt: number): Readonly<Record<string, string>> {
+  if (post.headers !== undefined) return post.headers;
   return {
     'X-Webhook-Event': post.event,
     'X-Webhook-Delivery': post.id,

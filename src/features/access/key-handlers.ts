@@ -1,6 +1,6 @@
 import { NO_USE } from '../../client/key-types.ts';
 import type { Handler } from '../../core/http/router.ts';
-import { withoutUndefined } from '../../core/http/without-undefined.ts';
+import { type WithoutUndefined, withoutUndefined } from '../../core/http/without-undefined.ts';
 import { readBody } from '../../core/schema/mistakes.ts';
 import { readQuery } from '../../core/schema/query-parameters.ts';
 import { ACCESS, RIGHTS } from './port.ts';
@@ -23,7 +23,7 @@ export const KEY_HANDLERS = {
       name,
       preset,
       scopes,
-      settings: withoutUndefined(settings),
+      settings: givenOf(settings),
     });
     const body = include === undefined ? key : { ...key, clients: exchange.caller.port(ACCESS).clientsOf(key) };
     return { status: 201, body, headers: { Location: `keys/${key.id}` } };
@@ -43,7 +43,7 @@ export const KEY_HANDLERS = {
   },
 
   async changeKey(exchange) {
-    const changes = withoutUndefined(readBody(keyChangesBody, await exchange.json()));
+    const changes = givenOf(readBody(keyChangesBody, await exchange.json()));
     return { status: 200, body: exchange.caller.port(ACCESS).keys.change(exchange.param('id'), changes) };
   },
 
@@ -56,3 +56,12 @@ export const KEY_HANDLERS = {
     return exchange.wantsBody ? { status: 200, body: revocation } : { status: 204 };
   },
 } satisfies Readonly<Record<string, Handler>>;
+
+type Given<Members extends { readonly caps?: object | undefined }> = Omit<WithoutUndefined<Members>, 'caps'> & {
+  readonly caps?: WithoutUndefined<NonNullable<Members['caps']>>;
+};
+
+/** Returns what a request says of a key: without members that are undefined, also among the caps. */
+function givenOf<Members extends { readonly caps?: object | undefined }>({ caps, ...others }: Members): Given<Members> {
+  return { ...withoutUndefined(others), ...(caps !== undefined && { caps: withoutUndefined(caps) }) } as Given<Members>;
+}

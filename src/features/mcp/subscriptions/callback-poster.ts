@@ -66,7 +66,7 @@ export class CallbackPoster {
       event: '',
       json,
       retry: false,
-      subscriptionId: to.id,
+      headers: { 'X-MCP-Subscription-Id': to.id },
       onFailure: (failure) => {
         code = failure;
       },

@@ -24,37 +24,30 @@ const fine = {
   permissions: permissions(),
 };
 const failing = { id: 'w1', name: 'My receiver', origin: 'http://127.0.0.1:9', state: 'failing', last_error: 'The receiver refused the connection.' };
-const unreadable = 'There is no permission to read chat.db.';
-/** The answer of the service; a number is a status, and undefined none. `launchd` says whether the agent runs. */
+/** The report that the service answers with; without one it is away, and `launchd` says whether the agent runs. */
 const STATES = [
   { report: fine },
   { report: { ...fine, held_sends: 2 } },
   { report: { ...fine, webhooks: [failing] } },
   { report: { ...fine, permissions: permissions({ automation: 'denied' }) } },
-  { report: { ...fine, backend: { connected: false, message: unreadable }, permissions: permissions({ full_disk_access: 'denied' }) } },
-  { status: 429 },
-  { status: 401 },
-  { launchd: 'running' },
   { launchd: 'away' },
-  { launchd: 'away', isInstalled: false },
 ];
 
 /** Runs the plugin as SwiftBar does, in this state. Returns its output. */
-async function printed({ report, status = 200, launchd, isInstalled = true }) {
+async function printed({ report, launchd = 'running' }) {
   const home = mkdtempSync(join(tmpdir(), 'pm-'));
   const support = join(home, 'Library/Application Support/Postern');
   mkdirSync(support, { recursive: true, mode: 0o700 });
   mkdirSync(join(home, 'bin'));
   mkdirSync(join(home, 'Library/LaunchAgents'), { recursive: true });
   writeFileSync(join(support, 'config.toml'), '[server]\nport = 0\n[auth]\napi_key = "none"\n', { mode: 0o600 });
-  if (isInstalled) writeFileSync(join(home, 'Library/LaunchAgents/local.postern.agent.plist'), '');
-  writeFileSync(join(home, 'bin/launchctl'), `#!/bin/sh\necho '\tstate = ${launchd ?? 'running'}'\n`);
+  writeFileSync(join(home, 'Library/LaunchAgents/local.postern.agent.plist'), '');
+  writeFileSync(join(home, 'bin/launchctl'), `#!/bin/sh\necho '\tstate = ${launchd}'\n`);
   chmodSync(join(home, 'bin/launchctl'), 0o755);
-  const server = createServer((_request, response) => {
-    response.statusCode = status;
-    response.end(report === undefined ? '' : menuText(report, 'swiftbar', { url: 'http://127.0.0.1:3001' }));
-  });
-  if (launchd === undefined) await new Promise((resolve) => void server.listen(join(support, 'postern.sock'), resolve));
+  const server = createServer((_request, response) =>
+    response.end(menuText(report, 'swiftbar', { url: 'http://127.0.0.1:3001' })),
+  );
+  if (report !== undefined) await new Promise((resolve) => void server.listen(join(support, 'postern.sock'), resolve));
   try {
     const env = { PATH: `${home}/bin:${process.env.PATH}`, HOME: home, SWIFTBAR: '1' };
     return (await promisify(execFile)('sh', [plugin], { env })).stdout;

@@ -84,7 +84,7 @@ const NAMED: Readonly<Record<string, readonly [lines: number, why: string]>> = {
   doctor: [7, 'A feature may add what doctor finds.'],
   fleet: [4, 'Exit codes of settings that a fleet cannot use.'],
   imsg: [1, 'A source.'],
-  mcp: [5, 'The poster of events signs them in two forms.'],
+  mcp: [2, 'A feature may add tools, and a way to start a command.'],
   scheduled: [6, 'The command line prints the answer to a send with a time.'],
   search: [1, 'Browsers may read the header of an answer.'],
   shell: [1, 'A comment about the words that it completes.'],

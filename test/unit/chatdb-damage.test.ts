@@ -17,7 +17,7 @@ import { damagePage } from '../support/damaged-pages.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const ROWS = 600;
+const ROWS = 300;
 const CHAT = 'any;-;+15550101';
 const folder = temporaryFolder();
 const sound = join(folder, 'sound.db');
@@ -37,7 +37,7 @@ function writeSound(path: string): void {
   const handle_id = made.handle('+15550101');
   made.transaction(() => {
     for (let n = 1; n <= ROWS; n += 1) {
-      const text = `message ${n} ${'x'.repeat(n === 300 ? 40_000 : 100)}`;
+      const text = `message ${n} ${'x'.repeat(n === 150 ? 40_000 : 100)}`;
       const date = appleNs('2026-01-01T00:00:00Z', n * 1000);
       const message = made.message({ chat, handle_id, text, date, is_read: n % 2 });
       if (n % 3 === 0) made.attach(message, `~/Library/Messages/Attachments/${'f'.repeat(200)}${n}.png`);

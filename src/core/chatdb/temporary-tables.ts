@@ -108,11 +108,13 @@ export class TemporaryTables {
   savedByIndex(table: string, rowIds: readonly number[]): readonly Row[] {
     const needed = this.#savedColumns(table);
     if (rowIds.length === 0 || needed.length === 0) return [];
+    // As text, because a date in nanoseconds is no exact JavaScript number.
+    const values = needed.map((column) => (column === 'message_date' ? `CAST("${column}" AS TEXT)` : `"${column}"`));
     for (const { name, columns } of this.indexes(table)) {
       if (!needed.every((column) => columns.includes(column))) continue;
       try {
         return this.#sqlite
-          .prepare(`SELECT ROWID, ${columnNames(needed)} FROM main.${table} INDEXED BY "${name}"
+          .prepare(`SELECT ROWID, ${values.join(', ')} FROM main.${table} INDEXED BY "${name}"
             WHERE +ROWID IN (SELECT value FROM json_each(?))`)
           .all(JSON.stringify(rowIds));
       } catch (error) {

@@ -25,8 +25,11 @@ const NOTE_VIEWS = `for (const [name, selector] of [['drawn', '#overview .cols']
 }`;
 const VIEWS = ['messages', 'events', 'webhooks', 'approvals', 'keys', 'audit', 'settings', 'overview'];
 
-/** Name of a task in Chromium's traces. */
+/** Names in Chromium's traces: of a task, and of the microtasks after it, which delay the next task as well. */
 const TASK = 'ThreadControllerImpl::RunTask';
+const MICROTASKS = 'BlinkScheduler_PerformMicrotaskCheckpoint';
+/** Tells the page's thread from those of the browser's own pages. */
+const MARK = 'measured';
 
 /** Returns no rows if Chromium is not installed. */
 export async function consoleRows({ isQuick }) {
@@ -49,7 +52,7 @@ export async function consoleRows({ isQuick }) {
         draws.push(await page.evaluate('drawn'));
         firstTasks.push(firstTask);
         const session = await page.context().newCDPSession(page);
-        const { processorMs } = await tasksDuring(session, async () => {
+        const { processorMs } = await tasksDuring(page, session, async () => {
           for (const view of VIEWS) await changeView(page, view);
         });
         laterTasks.push(processorMs);
@@ -62,10 +65,12 @@ export async function consoleRows({ isQuick }) {
     await page.evaluate((id) => (location.hash = `#/c/${encodeURIComponent(id)}`), busiestIn(path));
     await page.locator('#message-list [data-id]').first().waitFor();
     const before = await memoryOf(session);
-    const inThread = await tasksDuring(session, () => page.evaluate(scrollUp, { scrollMs, step: PIXELS_A_FRAME }));
+    const inThread = await tasksDuring(page, session, () =>
+      page.evaluate(scrollUp, { scrollMs, step: PIXELS_A_FRAME }),
+    );
     const seen = await page.evaluate(scrollBack, back);
     const after = await memoryOf(session);
-    const inList = await tasksDuring(session, () => page.evaluate(scrollConversations));
+    const inList = await tasksDuring(page, session, () => page.evaluate(scrollConversations));
     const listed = await memoryOf(session);
     const what = 'console, 3,000 conversations, 100,000 messages in one';
     const row = (name, values, unit, bound, note) => ({
@@ -127,7 +132,7 @@ async function openPage(browser, url) {
   const page = await context.newPage();
   await page.addInitScript(NOTE_VIEWS);
   const session = await context.newCDPSession(page);
-  const { processorMs } = await tasksDuring(session, async () => {
+  const { processorMs } = await tasksDuring(page, session, async () => {
     await page.goto(url);
     await page.evaluate('drawn');
   });
@@ -153,32 +158,45 @@ async function memoryOf(session) {
 }
 
 /** Returns the longest task of the page's main thread while `run` runs, in processor time and in real time. */
-async function tasksDuring(session, run) {
+async function tasksDuring(page, session, run) {
   const events = [];
   session.on('Tracing.dataCollected', ({ value }) => events.push(...value));
   await session.send('Tracing.start', {
-    traceConfig: { includedCategories: ['toplevel', '__metadata'], excludedCategories: ['*'] },
+    traceConfig: { includedCategories: ['toplevel', '__metadata', 'blink.user_timing'], excludedCategories: ['*'] },
   });
   await run();
+  await page.evaluate(`performance.mark('${MARK}')`);
   const ended = new Promise((resolve) => session.once('Tracing.tracingComplete', resolve));
   await session.send('Tracing.end');
   await ended;
   session.removeAllListeners('Tracing.dataCollected');
-  const threads = new Set(
-    events.flatMap(({ name, args, pid, tid }) =>
-      name === 'thread_name' && args.name === 'CrRendererMain' ? [`${pid} ${tid}`] : [],
-    ),
-  );
-  const tasks = events.filter(
-    ({ name, ph, tid, pid, dur }) => name === TASK && ph === 'X' && dur && threads.has(`${pid} ${tid}`),
-  );
+  const tasks = tasksIn(events);
   if (tasks.length === 0) throw new Error('the trace has no tasks');
-  const longest = (member) => tasks.reduce((most, task) => Math.max(most, task[member] ?? 0), 0) / 1000;
+  const longest = (member) => tasks.reduce((most, task) => Math.max(most, task[member]), 0) / 1000;
   return {
     processorMs: longest('tdur'),
     wallMs: longest('dur'),
     above: tasks.filter(({ tdur }) => tdur > 50_000).length,
   };
+}
+
+/** Returns the tasks of the page's thread, each with the microtasks that follow it. */
+function tasksIn(events) {
+  const { pid, tid } = events.find(({ name }) => name === MARK);
+  const own = events.filter((event) => event.pid === pid && event.tid === tid && event.dur !== undefined);
+  const tasks = [];
+  let endsAt = 0;
+  for (const { name, ts, dur, tdur = 0 } of own.sort((a, b) => a.ts - b.ts)) {
+    if (name === TASK) {
+      tasks.push({ dur, tdur });
+      endsAt = ts + dur;
+    } else if (name === MICROTASKS && ts >= endsAt && tasks.length > 0) {
+      const task = tasks.at(-1);
+      task.dur += dur;
+      task.tdur += tdur;
+    }
+  }
+  return tasks;
 }
 
 /** Runs in the page. Scrolls up by one step per frame. */
@@ -221,11 +239,11 @@ function scrollConversations() {
   const list = document.getElementById('conversation-list');
   return new Promise((resolve) => {
     let stillFor = 0;
-    let count = 0;
+    let height = 0;
     const turn = () => {
-      stillFor = list.childElementCount === count ? stillFor + 1 : 0;
-      count = list.childElementCount;
-      if (stillFor > 300) return resolve(count);
+      stillFor = list.scrollHeight === height ? stillFor + 1 : 0;
+      height = list.scrollHeight;
+      if (stillFor > 300) return resolve();
       list.scrollTop = list.scrollHeight;
       requestAnimationFrame(turn);
     };

@@ -42,7 +42,9 @@ async function bundle() {
   await build({
     ...shared,
     // The reference has the colours in a file of its own.
-    entryPoints: ['console', 'docs', 'docs-operation', 'colours'].map((name) => `${CONSOLE}/styles/${name}.css`),
+    entryPoints: ['console', 'views', 'docs', 'docs-operation', 'colours'].map(
+      (name) => `${CONSOLE}/styles/${name}.css`,
+    ),
     external: ['swagger-ui.css'],
   });
 }

@@ -6,8 +6,9 @@ import type { StatusReport } from '../../../core/model/status.ts';
 import { setTitle } from '../parts/frame.ts';
 import { watchHeld } from '../parts/held-watch.ts';
 import { dropOldToast, toast } from '../parts/toast.ts';
+import { pause } from '../parts/view.tsx';
 import { call, currentKey, newestOffset, statusOf, useKey } from '../service/api.ts';
-import { forgetKey, keepKey, keptKey, takeFromAddress } from '../service/kept-key.ts';
+import { forgetKey, isRemembered, keepKey, keptKey, takeFromAddress } from '../service/kept-key.ts';
 import type { Position } from '../service/line.ts';
 import { listen, onLiveState, stopListening } from '../service/live.ts';
 import { navigationItems } from '../service/navigation.ts';
@@ -15,22 +16,29 @@ import { placeName } from '../service/place.ts';
 import { applyScheme, hasLetters } from '../service/preferences.ts';
 import { currentRoute, setViews, type View } from '../service/route.ts';
 import { isCapable, may, readService, serves } from '../service/service.ts';
-import { reasonOf } from '../service/words.ts';
+import { prepareTimes, reasonOf } from '../service/words.ts';
 import { followAddress, keyToEnter } from './address-key.tsx';
 import { coming, element, limited, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
 import { health, isEntering, keyField, refusal, rememberField, SignIn } from './sign-in.tsx';
+import { viewStyles } from './styles.ts';
 
 interface Loaded {
   readonly create: () => View;
 }
 
-const others = () => import('./others.ts');
+/** Loads a module of views along with their styles. The browser can handle input before the view is made. */
+async function styled<Views>(module: Promise<Views>): Promise<Views> {
+  const [views] = await Promise.all([module, viewStyles()]);
+  await pause();
+  return views;
+}
+const others = () => styled(import('./others.ts'));
 
 const VIEWS: Readonly<Record<string, readonly [title: string, load: () => Promise<Loaded>]>> = {
   overview: ['Overview', () => import('../views/overview/overview.tsx')],
   messages: [
     'Messages',
-    async () => (serves('listMessages') ? import('../views/messages/messages.tsx') : (await others()).merged),
+    async () => (serves('listMessages') ? styled(import('../views/messages/messages.tsx')) : (await others()).merged),
   ],
   events: ['Events', async () => (await others()).events],
   webhooks: ['Webhooks', async () => (await others()).webhooks],
@@ -69,7 +77,7 @@ async function enter(candidate: string): Promise<void> {
     const status = await readService();
     // Another key was entered while this one waited for an answer.
     if (own !== entries) return;
-    keepKey(candidate, rememberField.current?.checked === true);
+    keepKey(candidate, rememberField.current?.checked ?? isRemembered());
     isEntering.value = false;
     isIn = true;
     setViews([...navigationItems().map(({ view }) => view), 'settings']);
@@ -142,6 +150,7 @@ function showFrame(): void {
   element('sign-in').hidden = isIn;
   element('skip').hidden = !isIn;
   if (!isIn) {
+    render(h(SignIn, { enter }), element('sign-in'));
     setTitle('Sign in');
     keyField.current?.focus();
     return;
@@ -185,7 +194,7 @@ async function showView(): Promise<void> {
     if (own === turns) {
       main.removeAttribute('aria-busy');
       coming.value = undefined;
-      if (shown !== undefined) shown.root.hidden = false;
+      if (shown !== undefined) reveal(shown, true);
     }
   }
 }
@@ -193,17 +202,23 @@ async function showView(): Promise<void> {
 /** Shows the title of a view whose content is still to come, unless the view still has its last content. */
 function awaitView(name: string, title: string): void {
   if (shown?.root.dataset.view === name && shown.root.hasChildNodes()) return;
-  if (shown !== undefined) shown.root.hidden = true;
+  if (shown !== undefined) reveal(shown, false);
   coming.value = title;
+}
+
+/** Shows or hides the element of a view. */
+function reveal({ root }: View, isShown: boolean): void {
+  root.hidden = !isShown;
+  element('main').classList.toggle('filled', isShown && root.classList.contains('fill'));
 }
 
 /** Shows a view in place of the one that is shown, and of a title that stood for a view. */
 function put(next: View): void {
   if (shown === next && !next.root.hidden) return;
-  if (shown !== undefined) shown.root.hidden = true;
+  if (shown !== undefined) reveal(shown, false);
   const main = element('main');
   if (!next.root.isConnected) main.append(next.root);
-  next.root.hidden = false;
+  reveal(next, true);
   if (next.root.hasChildNodes()) coming.value = undefined;
   shown = next;
   // Moves keyboard focus into the new view, unless focus has already left the link that was clicked.
@@ -268,8 +283,6 @@ function pressed(event: KeyboardEvent): void {
 }
 
 applyScheme();
-startShell();
-render(h(SignIn, { enter }), element('sign-in'));
 effect(() => {
   // A kept key signs in without the form, unless it has to wait.
   if (limited.value !== undefined && !isIn && element('sign-in').hidden) showFrame();
@@ -301,7 +314,11 @@ onLiveState((state) => {
 });
 setInterval(() => void checkHealth({ isByItself: true }), HEALTH_EVERY_MS);
 const key = await keyToEnter();
-if (key === '') {
-  showFrame();
-  void checkHealth();
-} else await enter(key);
+const asked = key === '' ? checkHealth() : enter(key);
+if (key === '') showFrame();
+// These two take long, so they are done while the service answers. The browser can handle input in between.
+await pause();
+startShell();
+await pause();
+prepareTimes();
+await asked;

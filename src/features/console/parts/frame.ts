@@ -15,7 +15,8 @@ const title = signal('');
 
 /** Shows the number on the view's navigation links and in the title of the page. */
 export function setBadge(view: string, count: number, words: string): void {
-  badges.value = new Map([...badges.value, [view, { count, words }]]);
+  if (badges.peek().get(view)?.count === count) return;
+  badges.value = new Map([...badges.peek(), [view, { count, words }]]);
 }
 
 /** Sets the title of the page to that of a view. */

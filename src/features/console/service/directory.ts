@@ -28,6 +28,8 @@ export interface Face {
 
 const AT_ONCE = 50;
 const SUGGESTED = 8;
+/** More than a list has room for. The browser would lay out also what it cuts. */
+const SHOWN_LETTERS = 300;
 
 /** Key: the id, after the Mac if the service lists the conversations of several. */
 const known = new Map<string, Conversation>();
@@ -84,7 +86,7 @@ export function lastWords(conversation: Conversation): string {
   const { details, names } = conversation;
   const last = details?.last_message;
   if (!last) return '';
-  const text = (last.sentence ?? last.body) || 'Attachment';
+  const text = (last.sentence ?? last.body).slice(0, SHOWN_LETTERS) || 'Attachment';
   const who = last.is_from_me ? 'You' : isGroup(conversation) ? personOf(last.sender, names) : undefined;
   // Puts no name before the sentence of a group event, because that sentence begins with the name.
   return who === undefined || (last.body === '' && text.startsWith(`${who} `)) ? text : `${who}: ${text}`;

@@ -12,13 +12,37 @@ export const number = (count: number): string => count.toLocaleString('en-US');
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${number(count)} ${count === 1 ? one : many}`;
 
-export const hourOf = (at: string | number | Date): string =>
-  new Date(at).toLocaleTimeString([], { timeStyle: 'short' });
+/** Returns a formatter. It is made at its first use and kept, because making one takes longer than a hundred formats. */
+function formatter(options: Intl.DateTimeFormatOptions): (time: Date) => string {
+  let format: Intl.DateTimeFormat | undefined;
+  return (time) => {
+    if (Number.isNaN(time.getTime())) return String(time);
+    format ??= new Intl.DateTimeFormat([], options);
+    return format.format(time);
+  };
+}
+
+const clock = formatter({ timeStyle: 'short' });
+const exactClock = formatter({ timeStyle: 'medium' });
+const date = formatter({ dateStyle: 'medium' });
+const dateAndClock = formatter({ dateStyle: 'medium', timeStyle: 'short' });
+const weekday = formatter({ weekday: 'long' });
+const shortDate = formatter({ month: 'short', day: 'numeric' });
+const dayAndDate = formatter({ weekday: 'long', month: 'long', day: 'numeric' });
+const dayAndYear = formatter({ weekday: 'long', month: 'long', day: 'numeric', year: 'numeric' });
+
+/** Makes the first formatter of the page, which takes the browser much longer than the others. */
+export const prepareTimes = (): void => void clock(new Date());
+
+export const hourOf = (at: string | number | Date): string => clock(new Date(at));
+
+/** Returns, for example, "Nov 29". */
+export const shortDateOf = (at: string): string => shortDate(new Date(at));
 
 /** Returns the time of day, preceded by the date unless that is today. */
 export function timeOf(at: string | number): string {
   const time = new Date(at);
-  return isToday(time) ? hourOf(time) : time.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+  return isToday(time) ? clock(time) : dateAndClock(time);
 }
 
 /** Formats a time for a field of the type `datetime-local`, which shows the browser's time zone. */
@@ -29,19 +53,17 @@ export function fieldTimeOf(atMs: number): string {
 /** Returns the time of day (today), "Yesterday", the weekday (less than six days ago), or the date (older). */
 export function shortTimeOf(at: string | number): string {
   const time = new Date(at);
-  if (isToday(time)) return hourOf(time);
+  if (isToday(time)) return clock(time);
   if (isToday(time, 1)) return 'Yesterday';
-  if (Date.now() - time.getTime() < 6 * 86_400_000) return time.toLocaleDateString([], { weekday: 'long' });
-  return time.toLocaleDateString([], { dateStyle: 'medium' });
+  if (Date.now() - time.getTime() < 6 * 86_400_000) return weekday(time);
+  return date(time);
 }
 
 /** Returns the time with seconds. Adds the day unless it is today, and the year unless it is the current year. */
 export function exactTimeOf(at: string | number): string {
   const time = new Date(at);
-  const clock = time.toLocaleTimeString([], { timeStyle: 'medium' });
-  if (isToday(time)) return clock;
-  const isThisYear = time.getFullYear() === new Date().getFullYear();
-  return `${time.toLocaleDateString([], isThisYear ? { month: 'short', day: 'numeric' } : { dateStyle: 'medium' })}, ${clock}`;
+  if (isToday(time)) return exactClock(time);
+  return `${(isThisYear(time) ? shortDate : date)(time)}, ${exactClock(time)}`;
 }
 
 /** Returns "Today", "Yesterday", or the date with its weekday. */
@@ -49,9 +71,10 @@ export function dayOf(at: string | number): string {
   const time = new Date(at);
   if (isToday(time)) return 'Today';
   if (isToday(time, 1)) return 'Yesterday';
-  const year = time.getFullYear() === new Date().getFullYear() ? undefined : 'numeric';
-  return time.toLocaleDateString([], { weekday: 'long', month: 'long', day: 'numeric', year });
+  return (isThisYear(time) ? dayAndDate : dayAndYear)(time);
 }
+
+const isThisYear = (time: Date): boolean => time.getFullYear() === new Date().getFullYear();
 
 /** Reports whether a time falls on the date `daysAgo` days before today, by default on today. */
 function isToday(time: Date, daysAgo = 0): boolean {

@@ -19,9 +19,10 @@ type ListItem = Signal<Conversation>;
 
 /** The next page loads if the visible items are closer than this to the end of the list, in pixels. */
 const NEAR = 400;
-/** Number of items in the document at once, with at least `MARGIN` before and after the visible ones. */
-const SHOWN = 90;
-const MARGIN = 15;
+/** Items enter and leave the document in groups of this size. At least one group more is on each side of the visible ones. */
+const GROUP = 6;
+/** The height of an item before one has been measured, in pixels. */
+const USUAL = 68;
 
 const list = createRef<HTMLUListElement>();
 const known = new Map<string, ListItem>();
@@ -32,10 +33,17 @@ const next = signal<string | undefined>(undefined);
 const current = signal<string | undefined>(undefined);
 /** True if only conversations with unread messages are shown. */
 export const isUnreadOnly = signal(false);
-/** The first item in the document. */
+/** The first item in the document, and the number of those. */
 const from = signal(0);
-/** Height of each item in pixels. */
+const size = signal(0);
+/** Height of each item in pixels; 0 if unknown. */
 const height = signal(0);
+/**
+ * How far the list is scrolled, and its own height, in pixels. Both are noted when they change: to ask for them after
+ * items have changed makes the browser lay out those items at once.
+ */
+let top = 0;
+let room = 0;
 let isLoading = false;
 /** Time of the request whose answer is shown. A newer request may be answered before an older one. */
 let askedAt = 0;
@@ -176,38 +184,46 @@ export function showUnreadOnly(isOn: boolean): void {
 
 /** Chooses the items for the document by the scroll position. */
 function placeWindow(): void {
-  if (list.current === null) return;
-  const { scrollTop, clientHeight } = list.current;
-  const { length } = wanted.peek();
-  const first = height.peek() === 0 ? 0 : Math.floor(scrollTop / height.peek());
-  const last = height.peek() === 0 ? 0 : (scrollTop + clientHeight) / height.peek();
-  const isNearTop = from.peek() > 0 && first < from.peek() + MARGIN;
-  const isNearEnd = from.peek() + SHOWN < length && last > from.peek() + SHOWN - MARGIN;
-  if (!isNearTop && !isNearEnd && from.peek() <= Math.max(0, length - SHOWN)) return;
-  from.value = Math.max(0, Math.min(Math.floor(first - SHOWN / 3), length - SHOWN));
+  const groupPx = (height.peek() || USUAL) * GROUP;
+  size.value = (Math.ceil(room / groupPx) + 3) * GROUP;
+  const last = wanted.peek().length - size.peek();
+  from.value = Math.max(0, Math.min((Math.floor(top / groupPx) - 1) * GROUP, last));
 }
 
 function scrolled(): void {
-  placeWindow();
   if (list.current === null) return;
-  const { scrollHeight, scrollTop, clientHeight } = list.current;
-  if (scrollHeight - scrollTop - clientHeight < NEAR) void showMore();
+  const { scrollHeight } = list.current;
+  ({ scrollTop: top, clientHeight: room } = list.current);
+  placeWindow();
+  if (scrollHeight - top - room < NEAR) void showMore();
+}
+
+function measure(): void {
+  height.value = list.current?.querySelector('li')?.offsetHeight || height.peek();
 }
 
 export function Conversations(): VNode {
   const all = wanted.value;
   const isEmpty = items.value !== undefined && all.length === 0;
-  const after = Math.max(0, all.length - from.value - SHOWN);
-  const near = all.slice(from.value, from.value + SHOWN);
+  const after = Math.max(0, all.length - from.value - size.value);
+  const near = all.slice(from.value, from.value + size.value);
   const twice = repeated(near.map((item) => nameOf(item.peek())));
   useLayoutEffect(() => {
-    const { current: box } = list;
-    if (box === null) return;
-    height.value = box.querySelector('li')?.offsetHeight || height.peek();
+    if (list.current === null) return undefined;
+    const observer = new ResizeObserver(() => {
+      measure();
+      scrolled();
+    });
+    observer.observe(list.current);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    if (height.peek() === 0) measure();
     placeWindow();
+    if (!isUnreadOnly.peek() || list.current === null) return;
     // Loads pages until the list can scroll, because the filter may hide most of a page's conversations.
-    const isShort = box.clientHeight > 0 && box.scrollHeight <= box.clientHeight;
-    if (isUnreadOnly.peek() && isShort) void showMore();
+    const { clientHeight, scrollHeight } = list.current;
+    if (clientHeight > 0 && scrollHeight <= clientHeight) void showMore();
   });
   return (
     <>
@@ -222,7 +238,7 @@ export function Conversations(): VNode {
         aria-label="Conversations"
         ref={list}
         hidden={isEmpty}
-        style={{ paddingTop: `${from.value * height.value}px`, paddingBottom: `${after * height.value}px` }}
+        style={{ '--before': `${from.value * height.value}px`, '--after': `${after * height.value}px` }}
         onScroll={scrolled}
         onKeyDown={moveRow}
       >

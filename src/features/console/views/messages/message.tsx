@@ -17,7 +17,7 @@ import { call } from '../../service/api.ts';
 import { isNotice, notesOf, type StyledPart, styledParts, symbolOf, textOf } from '../../service/content.ts';
 import { pathOfConversation } from '../../service/route.ts';
 import { keyName, namesOfKeys } from '../../service/service.ts';
-import { counted, personOf, timeOf } from '../../service/words.ts';
+import { counted, hourOf, personOf, timeOf } from '../../service/words.ts';
 import type { Attachment } from './attachment-files.ts';
 import { AttachmentItem } from './attachments.tsx';
 import { cardsOf, History } from './cards.tsx';
@@ -42,8 +42,6 @@ const NOT_ON_IMESSAGE = 22;
 const BIG =
   /^(?:\p{Extended_Pictographic}(?:\ufe0f|\u200d\p{Extended_Pictographic}|\p{Emoji_Modifier})*\s*|\p{Regional_Indicator}{2}\s*){1,3}$/u;
 
-export const clockOf = (at: string): string => new Date(at).toLocaleTimeString([], { timeStyle: 'short' });
-
 /** Reports whether a message was unsent and has no content left. */
 const isUnsent = ({ body, attachments, details }: Message): boolean =>
   Boolean(details?.retracted_at) && body === '' && attachments.length === 0;
@@ -66,13 +64,15 @@ export function MessageParts({ message, noted, quoted, reactions, attachments }:
   const name = nameOfSender(message);
   // A tapback hangs on the text, or on what is shown in its place.
   const hasText = textOf(message) !== '' || message.details?.subject !== undefined || isUnsent(message);
-  const marks = (
-    <p class="reactions" hidden={reactions.length === 0} aria-label={counted(reactions.length, 'reaction')}>
+  const marks = reactions.length > 0 && (
+    <p class="reactions" aria-label={counted(reactions.length, 'reaction')}>
       {reactions.map((reaction) => (
         <ReactionMark key={reaction.id} {...reaction} />
       ))}
     </p>
   );
+  const { link, poll, app } = message.details ?? {};
+  const hasMore = attachments.length > 0 || (link ?? poll ?? app) !== undefined;
   const pictures = attachments.filter(({ type }) => type?.startsWith('image/')).length;
   return (
     <>
@@ -82,24 +82,28 @@ export function MessageParts({ message, noted, quoted, reactions, attachments }:
           {name}
         </b>
         <time dateTime={timestamp} title={timeOf(timestamp)}>
-          {clockOf(timestamp)}
+          {hourOf(timestamp)}
         </time>
       </p>
       {quoteOf(quoted, message)}
       <div class="content" title={timeOf(timestamp)}>
-        <div class="held">
-          {bodyOf(message)}
-          {hasText && marks}
-        </div>
-        <div class="held">
-          {cardsOf(message)}
-          <div class={classes('attachments', pictures > 1 && 'many')}>
-            {attachments.map((one) => (
-              <AttachmentItem key={`${one.at} ${one.bytes} ${one.isHere} ${one.transcript}`} attachment={one} />
-            ))}
+        {hasText && (
+          <div class={classes('held', attachments.length > 0 && 'above')}>
+            {bodyOf(message)}
+            {marks}
           </div>
-          {!hasText && marks}
-        </div>
+        )}
+        {(hasMore || !hasText) && (
+          <div class="held">
+            {cardsOf(message)}
+            <div class={classes('attachments', pictures > 1 && 'many')}>
+              {attachments.map((one) => (
+                <AttachmentItem key={`${one.at} ${one.bytes} ${one.isHere} ${one.transcript}`} attachment={one} />
+              ))}
+            </div>
+            {!hasText && marks}
+          </div>
+        )}
       </div>
       {underOf(message, noted ?? notedIn(message.details))}
     </>
@@ -118,11 +122,7 @@ function bodyOf(message: Message): VNode {
   const subject = details?.subject;
   const parts = styledParts(message);
   return (
-    <p
-      class={classes('body', !isEvent(message) && 'bubble', BIG.test(text) && 'big')}
-      dir="auto"
-      hidden={text === '' && subject === undefined}
-    >
+    <p class={classes('body', !isEvent(message) && 'bubble', BIG.test(text) && 'big')} dir="auto">
       {subject && <strong>{subject}</strong>}
       {/* Postern cannot read the strokes that Messages shows, so a pen stands for them. */}
       {/^(?:handwriting|digital_touch)$/.test(details?.kind ?? '') && <Icon name="pen" />}
@@ -169,8 +169,8 @@ const Translated = ({ text, language }: Translation): VNode => (
   </span>
 );
 
-function quoteOf(quoted: Shown['quoted'], { conversation_id: conversation, names }: Message): VNode {
-  if (!quoted) return <blockquote class="quoted" hidden />;
+function quoteOf(quoted: Shown['quoted'], { conversation_id: conversation, names }: Message): VNode | null {
+  if (!quoted) return null;
   return (
     <blockquote class="quoted">
       <a href={pathOfConversation(conversation, quoted.id)}>
@@ -223,7 +223,7 @@ interface MarkProps {
 
 /** Says that a message was edited or unsent. Unfolds to the earlier texts if they are known. */
 function NotedMark({ noted, details }: MarkProps): VNode {
-  const edited = `Edited${details?.edited_at ? ` ${clockOf(details.edited_at)}` : ''}`;
+  const edited = `Edited${details?.edited_at ? ` ${hourOf(details.edited_at)}` : ''}`;
   const label = noted === 'edited' ? edited : 'Unsent';
   const texts = earlierTexts(details?.edits);
   if (texts.length === 0) return <span class="mark">{label}</span>;
@@ -282,8 +282,8 @@ const RECEIPTS: Readonly<Partial<Record<Message['status'], string>>> = {
 
 function receiptOf(status: Message['status'], details: MessageDetails | undefined): string {
   if (details?.scheduled !== undefined) return '';
-  if (details?.read_at) return `Read ${clockOf(details.read_at)}`;
-  if (details?.delivered_at) return `Delivered ${clockOf(details.delivered_at)}`;
+  if (details?.read_at) return `Read ${hourOf(details.read_at)}`;
+  if (details?.delivered_at) return `Delivered ${hourOf(details.delivered_at)}`;
   return RECEIPTS[status] ?? status;
 }
 

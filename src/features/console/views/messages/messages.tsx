@@ -320,7 +320,7 @@ export function create(): View {
   stop = effect(() => {
     const { id, isNew, conversation } = openState.value;
     const kinds = {
-      'with-info': hasDetails.value,
+      'with-info': hasDetails.value && conversation !== undefined,
       'has-thread': id !== undefined || isNew,
       'no-open': id === undefined && !isNew,
       // Of one person's messages, each needs neither a name nor a picture.

@@ -4,9 +4,9 @@ import { render } from 'preact';
 import type { Message } from '../../../../core/model/message.ts';
 import { shownReactions } from '../../../../core/model/message-view.ts';
 import type { Reaction } from '../../../../core/model/reaction.ts';
-import { dayOf } from '../../service/words.ts';
+import { dayOf, hourOf } from '../../service/words.ts';
 import { type Attachment, attachmentOf } from './attachment-files.ts';
-import { clockOf, isEvent, kindOfReaction, MessageParts, type Noted, replacedBy, type Shown } from './message.tsx';
+import { isEvent, kindOfReaction, MessageParts, type Noted, replacedBy, type Shown } from './message.tsx';
 
 /** If two messages are further apart than this, the time is shown between them. */
 const SILENCE_MS = 60 * 60_000;
@@ -123,7 +123,7 @@ export function arrange(list: Element): void {
     const isNewDay = before === undefined || at.toDateString() !== last.toDateString();
     const sinceMs = at.getTime() - last.getTime();
     if (isNewDay) item.before(heading('day', dayOf(at.getTime())));
-    else if (sinceMs > SILENCE_MS) item.before(heading('gap', clockOf(time)));
+    else if (sinceMs > SILENCE_MS) item.before(heading('gap', hourOf(time)));
     const isNext = !isNewDay && before?.dataset.sender === item.dataset.sender && sinceMs < TOGETHER_MS;
     item.classList.toggle('first', !isNext);
     before?.classList.toggle('tail', !isNext);

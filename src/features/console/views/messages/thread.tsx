@@ -6,6 +6,7 @@ import type { VNode } from 'preact';
 import type { Message } from '../../../../core/model/message.ts';
 import type { Reaction } from '../../../../core/model/reaction.ts';
 import { toast } from '../../parts/toast.ts';
+import { pause } from '../../parts/view.tsx';
 import { pageOf } from '../../service/api.ts';
 import { isOfPoll } from '../../service/content.ts';
 import { reasonOf } from '../../service/words.ts';
@@ -21,6 +22,8 @@ interface ItemPage {
 /** Messages per request. The answer can repeat messages already shown, because a page has only one cursor. */
 const MORE = 100;
 const MAX_SHOWN = 400;
+/** Messages that are laid out at once. */
+const AT_ONCE = 20;
 /** Distance from an end, in pixels, at which the next page loads. */
 const NEAR = 600;
 
@@ -34,7 +37,8 @@ class Thread {
   /** The pages shown, oldest first. */
   #pages: ItemPage[] = [];
   #hasOlder = false;
-  #isLoading = false;
+  /** The opening whose next page is being added. */
+  #extending: number | undefined;
   #wasAtEnd = true;
   #lastTop = 0;
   /** Keeps the newest message visible when a picture loads and when the text box below grows. */
@@ -118,39 +122,53 @@ class Thread {
   /** Adds the page before or after the shown ones. */
   async #extend(isOlder: boolean): Promise<void> {
     const cursor = this.#pages.at(isOlder ? 0 : -1)?.cursor;
-    if (this.#isLoading || cursor === undefined) return;
-    this.#isLoading = true;
+    if (this.#extending === this.#openings || cursor === undefined) return;
     const own = this.#openings;
+    this.#extending = own;
     try {
       const order = isOlder ? 'desc' : 'asc';
       const path = pathOfMessages(this.#openId, { limit: String(MORE), order, cursor });
       const { items, next } = await pageOf<Message>(path);
       if (own !== this.#openings) return;
       const known = new Set(this.#items().map(({ id }) => id));
-      const added = items.filter(({ id }) => !known.has(id)).map((one) => this.#make(one));
-      this.#addPage({ items: isOlder ? added.reverse() : added, cursor: cursorIn(next) }, isOlder, next !== undefined);
-      this.#keepingPlace(added, () => this.#render());
+      const added = items.filter(({ id }) => !known.has(id));
+      await this.#addPage(added, cursorIn(next), isOlder);
+      if (own !== this.#openings) return;
+      this.#keepingPlace([], () => this.#drop(isOlder, next !== undefined && added.length > 0));
     } catch (error) {
       if (own === this.#openings) toast(reasonOf(error), true);
     } finally {
-      this.#isLoading = false;
+      if (this.#extending === own) this.#extending = undefined;
     }
     if (own === this.#openings) this.#loadWhatIsNear();
   }
 
-  /** Adds a page at one end. Removes pages at the other end beyond `MAX_SHOWN` messages. */
-  #addPage(page: ItemPage, isOlder: boolean, isMore: boolean): void {
+  /** Adds a page at one end, in portions: the browser would need too long to lay it out at once. */
+  async #addPage(messages: readonly Message[], cursor: string | undefined, isOlder: boolean): Promise<void> {
+    if (messages.length === 0) return;
+    const own = this.#openings;
+    const page: ItemPage = { items: [], cursor };
+    this.#pages[isOlder ? 'unshift' : 'push'](page);
+    for (let at = 0; at < messages.length && own === this.#openings; at += AT_ONCE) {
+      const items = messages.slice(at, at + AT_ONCE).map((one) => this.#make(one));
+      page.items = isOlder ? [...items.reverse(), ...page.items] : [...page.items, ...items];
+      this.#keepingPlace(items, () => this.#render());
+      await pause();
+    }
+  }
+
+  /** Removes pages beyond `MAX_SHOWN` messages at one end, after a page was added at the other. */
+  #drop(isOlder: boolean, hasMore: boolean): void {
     const pages = this.#pages;
-    const hasMore = isMore && page.items.length > 0;
     if (isOlder) this.#hasOlder = hasMore;
     else this.hasNewer.value = hasMore;
-    if (page.items.length > 0) pages[isOlder ? 'unshift' : 'push'](page);
     while (pages.length > 2 && this.#items().length > MAX_SHOWN && pages.at(isOlder ? -2 : 1)?.cursor !== undefined) {
       if (isOlder) pages.pop();
       else pages.shift();
       if (isOlder) this.hasNewer.value = true;
       else this.#hasOlder = true;
     }
+    this.#render();
   }
 
   #make(message: Message): MessageItem {
@@ -181,8 +199,16 @@ class Thread {
     if (anchor?.element.isConnected && before !== undefined) this.#list.scrollTop += placeOf(anchor).top - before;
   }
 
+  /** Puts the items into the list. Those that stay are not taken out, or the browser would lay them out again. */
   #render(): void {
-    this.#list.replaceChildren(...this.#items().map(({ element }) => element));
+    const wanted = this.#items().map(({ element }) => element);
+    const stays = new Set<Element>(wanted);
+    for (const old of [...this.#list.children]) if (!stays.has(old)) old.remove();
+    let next = this.#list.firstElementChild;
+    for (const element of wanted) {
+      if (element === next) next = next.nextElementSibling;
+      else this.#list.insertBefore(element, next);
+    }
     arrange(this.#list);
   }
 

@@ -7,7 +7,7 @@ import { type Bar, BarPlot, Legend, type Parts } from '../../parts/charts.tsx';
 import { Segments } from '../../parts/choices.tsx';
 import { Card } from '../../parts/parts.tsx';
 import { call } from '../../service/api.ts';
-import { counted, hourOf, number, timeOf } from '../../service/words.ts';
+import { counted, hourOf, number, shortDateOf, timeOf } from '../../service/words.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -102,8 +102,7 @@ function titleOf(bars: readonly Bar[], total: number, last: string): string {
   return `${counted(total, 'event')} in the last ${last}, at most ${number(sumOf(most))} at ${most.label}`;
 }
 
-const labelOf = (at: string): string =>
-  span.value === 'minutes' ? hourOf(at) : new Date(at).toLocaleDateString([], { month: 'short', day: 'numeric' });
+const labelOf = (at: string): string => (span.value === 'minutes' ? hourOf(at) : shortDateOf(at));
 
 const ticksIn = (points: readonly StatisticPoint[]): readonly (readonly [index: number, text: string])[] =>
   points.flatMap(({ at }, index) => {

@@ -5,6 +5,7 @@ import { type CommandWords, commandLine } from '../../../core/model/command-word
 import type { Scope } from '../../../core/model/key.ts';
 import type { HubMac, StatusReport } from '../../../core/model/status.ts';
 import { type Asked, call, statusOf } from './api.ts';
+import { isAble } from './capable.ts';
 
 let status: StatusReport | undefined;
 let key: KeyRecord | undefined;
@@ -30,12 +31,7 @@ export function knownStatus(): StatusReport {
 /** Reports whether the service has an operation. An earlier version, which lists none, has all of them. */
 export const serves = (operation: string): boolean => status?.operations?.includes(operation) ?? true;
 
-/**
- * Reports whether the service lists a capability as available. Hubs and earlier versions list none, so they may have
- * all of them.
- */
-export const isCapable = (name: string): boolean =>
-  status?.capabilities === undefined || status.capabilities[name]?.available === true;
+export const isCapable = (name: string): boolean => isAble(name, status ?? {});
 
 export const isDemo = (): boolean => status?.demo === true;
 /** Reports whether the page has the owner's key. Always true for a service without limited keys. */

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { confirmed, Menu, type MenuItem } from '../../parts/floating.tsx';
-import { knownStatus, serves } from '../../service/service.ts';
+import { isCapable, serves } from '../../service/service.ts';
 import { fieldTimeOf, hourOf } from '../../service/words.ts';
 
 const HOUR_MS = 3_600_000;
@@ -39,7 +39,7 @@ async function askedTime(): Promise<Date | undefined> {
 
 /** Calls `send` with the time that somebody chooses. Absent if the service cannot send later. */
 export function SendLater({ send }: { readonly send: (at: Date) => Promise<void> }): VNode | null {
-  if (!serves('listScheduled') || knownStatus().capabilities?.send_at?.available !== true) return null;
+  if (!serves('listScheduled') || !isCapable('send_at')) return null;
   const items: readonly MenuItem[] = [
     { icon: 'clock', text: 'Send in one hour', run: () => send(new Date(Date.now() + HOUR_MS)) },
     {

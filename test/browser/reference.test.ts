@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect } from '@jest/globals';
-import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
@@ -26,7 +26,37 @@ inBrowser(
       (each) => getComputedStyle(document.querySelector(each)).backgroundColor,
     )`;
     expect(await page.evaluate(grounds)).toEqual(['rgba(0, 0, 0, 0)', 'rgba(0, 0, 0, 0)']);
+    // What comes back stands beside what one sends.
+    const left = async (part: string): Promise<number> => (await send.locator(part).boundingBox())?.x ?? 0;
+    expect(await left('.responses-wrapper')).toBeGreaterThan((await left('.execute')) + 50);
     // Nothing is loaded from another host.
     expect(complaints).toEqual([]);
   },
 );
+
+inBrowser('the parts of the reference are listed above it, and each leads to its operations', async () => {
+  const { page, url } = stage as BrowserStage;
+  await page.goto(`${url}/docs`);
+  const links = page.locator('#parts a');
+  await links.first().waitFor();
+  const names = await page.locator('.opblock-tag > a, .opblock-tag > :first-child').allTextContents();
+  expect(await links.allTextContents()).toEqual(names);
+  await links.last().click();
+  const place = await page.locator('.opblock-tag').last().boundingBox();
+  const viewport = page.viewportSize();
+  expect(place?.y).toBeLessThan(viewport?.height ?? 0);
+  expect((await page.locator('#parts').boundingBox())?.y).toBe(0);
+});
+
+inBrowser('on a phone a row of the reference says what it does, and an example has the width of the page', async () => {
+  const { page, url } = stage as BrowserStage;
+  await resize(page, 390, 844);
+  await page.goto(`${url}/docs`);
+  const send = page.locator('.opblock-post').first();
+  await send.waitFor();
+  expect(await send.locator('.opblock-summary-description').isVisible()).toBe(true);
+  await send.locator('.opblock-summary').first().click();
+  await send.locator('.refusals').waitFor();
+  expect((await send.locator('.responses-inner .microlight').first().boundingBox())?.width).toBeGreaterThan(300);
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+});

@@ -15,6 +15,17 @@ const follow = (): boolean => document.documentElement.classList.toggle('dark-mo
 darkness.addEventListener('change', follow);
 follow();
 
+/** Lists the parts of the reference above it. */
+function listParts(): void {
+  const links = [...document.querySelectorAll<HTMLElement>('.opblock-tag')].map(({ id, dataset }) => {
+    const link = document.createElement('a');
+    link.href = `#${id}`;
+    link.textContent = dataset.tag ?? '';
+    return link;
+  });
+  document.getElementById('parts')?.replaceChildren(...links);
+}
+
 const reference = SwaggerUIBundle({
   url: new URL('openapi.json', location.href).href,
   dom_id: '#reference',
@@ -25,6 +36,7 @@ const reference = SwaggerUIBundle({
   tryItOutEnabled: true,
   persistAuthorization: false,
   onComplete() {
+    listParts();
     if (keptKey() !== '') reference.preauthorizeApiKey('key', keptKey());
   },
   // Removes the validator's badge, which would be loaded from another host.

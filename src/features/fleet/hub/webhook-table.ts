@@ -77,8 +77,9 @@ export class WebhookTable {
   async write(id: string, change: (record: WebhookRecord) => WebhookRecord): Promise<WebhookRecord | undefined> {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const known = this.#known.get(id);
-      const record = known && change(known.record);
-      if (known === undefined || record === undefined || record === known.record) return record;
+      if (known === undefined) return undefined;
+      const record = change(known.record);
+      if (record === known.record) return record;
       const bucket = await this.#bucket();
       const updated = bucket.update(id, sealRecord(this.#parts.envelope, record), known.revision);
       if (await unlessTaken(updated.then((revision) => this.#take(id, { record, revision })))) return record;

@@ -22,8 +22,8 @@ interface MemberRules<Row, File, Run> {
 }
 
 /**
- * Members that a feature adds to `details`: of the content of a row, of an attachment, and of a run of text. Their types
- * are declared in `AddedContent`, `AddedToFile` and `AddedToRun`. The reader thread gets the decoder from
+ * Members that a feature adds to `details`: of the content of a row, of an attachment, and of a run of text. Their
+ * types are declared in `AddedContent`, `AddedToFile` and `AddedToRun`. The reader thread gets the decoder from
  * `features/rows.ts`. Fail-closed: a part cannot be declared without saying what keys see of each member.
  */
 interface TypedPart<Row, File, Run> {

@@ -20,7 +20,9 @@ export interface Host {
   readonly cacheFolder: string;
   /** Runs programs of this machine, looked up on PATH. */
   readonly run: RunCommand;
-  /** How clients start a command, such as `postern mcp`. Absent if the service was not started from the command line. */
+  /**
+   * How clients start a command, such as `postern mcp`. Absent if the service was not started from the command line.
+   */
   readonly invocation?: ClientSetup['invocation'];
   /** How a person runs a command with this service. Absent like `invocation`. */
   readonly cli?: CommandWords;

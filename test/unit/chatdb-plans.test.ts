@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { readSchemaInfo } from '../../src/core/chatdb/chatdb-handle.ts';
 import { unreadQueriesOf } from '../../src/core/chatdb/conversation-details.ts';
 import { joinedSqlOf } from '../../src/core/chatdb/joined-chats.ts';
 import { dateQueriesOf, listQueriesOf, orderQueriesOf } from '../../src/core/chatdb/list-queries.ts';
 import { queriesOf } from '../../src/core/chatdb/queries.ts';
+import { readSchemaInfo } from '../../src/core/chatdb/schema-info.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { ChatFixture, MACOS_SCHEMAS } from '../support/chat-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';

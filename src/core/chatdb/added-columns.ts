@@ -1,10 +1,8 @@
 import { CONTENT_COLUMNS } from '../model/content.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
-import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import type { StoredBlob } from './content/row-budget.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
-import type { Columns } from './decoder.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Columns, SchemaInfo } from './schema-info.ts';
 
 /** SQL for a blob, or for its length if it is too large to decode. SQLite knows the length without reading the blob. */
 export function decodable(blob: string): string {
@@ -19,8 +17,8 @@ const isEncoded = (name: string): boolean => ENCODED.has(name);
 /** SQL for the columns that decoders read of a row or an attachment, each after a comma. */
 export function addedColumns(schema: SchemaInfo, of: 'row' | 'file'): string {
   const table = of === 'row' ? 'message' : 'attachment';
-  return namesOf(schema)
-    [of].map((name) => {
+  return schema.decodedColumns[of]
+    .map((name) => {
       const sql = schema.hasColumn(table, name.toLowerCase()) ? `${table[0]}.${name}` : 'NULL';
       return `, ${isEncoded(name) ? decodable(sql) : sql}`;
     })
@@ -29,19 +27,22 @@ export function addedColumns(schema: SchemaInfo, of: 'row' | 'file'): string {
 
 /** SQL that is true if the row `m` has a value in a column that decoders read. */
 export function addedCases(schema: SchemaInfo): readonly string[] {
-  return namesOf(schema)
-    .row.filter((name) => schema.hasColumn('message', name.toLowerCase()))
+  return schema.decodedColumns.row
+    .filter((name) => schema.hasColumn('message', name.toLowerCase()))
     .map((name) => (isEncoded(name) ? `length(m.${name}) > 0` : `m.${name} NOT IN (0, '')`));
 }
 
-/** Returns a function for the values of a decoder's columns in a row that ends with `addedColumns`. */
-export function addedValues(snapshot: Snapshot, of: 'row' | 'file', row: Row): (columns: Columns) => never {
-  const names = namesOf(snapshot.database.schema)[of];
+/** Returns a function for the values of a decoder's columns in a row that ends with the columns of these `names`. */
+export function addedValues(
+  names: readonly string[],
+  row: Row,
+  storedBlob: (value: SqlValue) => StoredBlob,
+): (columns: Columns) => never {
   const first = row.length - names.length;
   // Several decoders may read one blob.
   const blobs = new Map<string, StoredBlob>();
   const blob = (name: string, value: SqlValue): StoredBlob => {
-    if (!blobs.has(name)) blobs.set(name, snapshot.storedBlob(value));
+    if (!blobs.has(name)) blobs.set(name, storedBlob(value));
     return blobs.get(name);
   };
   return (columns) => {
@@ -54,11 +55,3 @@ export function addedValues(snapshot: Snapshot, of: 'row' | 'file', row: Row): (
     return values as never;
   };
 }
-
-/** The columns that decoders read, each once. */
-const namesOf = perSchema(({ decoders }) => {
-  const of = (what: 'row' | 'file'): readonly string[] => [
-    ...new Set(decoders.flatMap((one) => Object.values(one[what]?.columns ?? {}))),
-  ];
-  return { row: of('row'), file: of('file') };
-});

@@ -110,9 +110,9 @@ function attachmentContentOf(
     snapshot.isRowLeftOut ? undefined : beginningOf(snapshot.database.parts.path, file.path, most);
   const { width, height, transcript: spoken } = runs.get(file.guid) ?? {};
   const known = spoken === undefined ? file : { ...file, transcript: spoken };
-  const values = addedValues(snapshot, 'file', row);
+  const values = addedValues(snapshot.database.schema.decodedColumns.file, row, (blob) => snapshot.storedBlob(blob));
   let all: FileContents = {};
-  for (const { file: decoder } of snapshot.database.schema.decoders) {
+  for (const { file: decoder } of snapshot.database.decoders) {
     all = { ...all, ...decoder?.read(known, values(decoder.columns), { budget, beginning }) };
   }
   const { transcript = spoken, ...added } = all;

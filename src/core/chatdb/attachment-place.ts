@@ -4,11 +4,13 @@ import { dirname, isAbsolute, join, sep } from 'node:path';
 /** The folders beside chat.db in which Messages keeps the files of messages. */
 const FOLDERS = ['Attachments', 'StickerCache', join('Caches', 'Previews')];
 /**
- * A stored path in one of these folders. It begins with the home folder that the Mac or the iPhone had when it wrote the
- * row: `~/Library/Messages`, `/Users/old/Library/Messages`, `~/Library/SMS`, `/var/mobile/Library/SMS`.
+ * A stored path in one of these folders. It begins with the home folder that the Mac or the iPhone had when it wrote
+ * the row: `~/Library/Messages`, `/Users/old/Library/Messages`, `~/Library/SMS`, `/var/mobile/Library/SMS`.
  */
 const KEPT = new RegExp(`^[~/].*?/(?:Messages|SMS)/((?:${FOLDERS.join('|')})/.+)$`, 's');
-/** Names between one of these folders and a folder that was sent. Above them, a folder holds files of other messages. */
+/**
+ * Names between one of these folders and a folder that was sent. Above them, a folder holds files of other messages.
+ */
 const MIN_DEPTH = 2;
 
 /**
@@ -38,8 +40,8 @@ export interface Located {
 }
 
 /**
- * Returns the file or folder at a path from `pathOfStored`. Returns undefined unless it is readable, below one of the folders
- * of Messages beside chat.db, and none of chat.db's own files (decision H). Does not open it.
+ * Returns the file or folder at a path from `pathOfStored`. Returns undefined unless it is readable, below one of the
+ * folders of Messages beside chat.db, and none of chat.db's own files (decision H). Does not open it.
  */
 export function located(databasePath: string, path: string | null): Located | undefined {
   if (path === null || climbs(path)) return undefined;

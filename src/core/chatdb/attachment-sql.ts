@@ -1,6 +1,6 @@
-import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import { ATTACHMENT_COLUMNS, INT_PARAM, TEXT_PARAM } from './columns.ts';
 import { isPartlyUnsent, isUnsent } from './row-kinds.ts';
+import { perSchema, type SchemaInfo } from './schema-info.ts';
 
 /**
  * SQL for `ATTACHMENT_COLUMNS` of a message's listed attachments, in stored order. An attachment whose row is gone has
@@ -99,8 +99,8 @@ function isNotUnsent(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that is true unless the join `j` is of a link or an app, and its attachment has no file. Such an attachment is part
- * of a preview.
+ * SQL that is true unless the join `j` is of a link or an app, and its attachment has no file. Such an attachment is
+ * part of a preview.
  */
 function isNoPreview(schema: SchemaInfo): string {
   if (!schema.hasColumn('message', 'balloon_bundle_id')) return '1';

@@ -4,7 +4,9 @@ import { RowBudget } from './content/row-budget.ts';
 
 const PLACEHOLDER = Buffer.from('\uFFFC');
 
-/** Returns the guids of the attachments that a body refers to, each with its name; undefined if the body is unreadable. */
+/**
+ * Returns the guids of the attachments that a body refers to, each with its name; undefined if the body is unreadable.
+ */
 export function namedAttachments(body: Uint8Array): ReadonlyMap<string, string> | undefined {
   const budget = new RowBudget();
   const text = readAttributedText(body, budget);

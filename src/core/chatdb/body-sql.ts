@@ -1,5 +1,5 @@
-import type { SchemaInfo } from './chatdb-handle.ts';
 import { isUnsent } from './row-kinds.ts';
+import type { SchemaInfo } from './schema-info.ts';
 
 /**
  * Maximum size in bytes of an attributedBody that is selected with its row. Instead of a larger body, the row contains

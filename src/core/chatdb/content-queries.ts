@@ -1,8 +1,8 @@
 import { addedColumns, decodable } from './added-columns.ts';
-import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import { columnList } from './columns.ts';
 import { column } from './queries.ts';
 import { isScheduled } from './row-kinds.ts';
+import { perSchema, type SchemaInfo } from './schema-info.ts';
 
 /** The content of a row besides its text. A blob too large to be decoded is selected as its length. */
 export const ROW_CONTENT_COLUMNS = columnList({

@@ -2,13 +2,14 @@ import type { Conversation } from '../model/conversation.ts';
 import { brief, type ConversationDetails, type LastMessage } from '../model/details.ts';
 import type { Message } from '../model/message.ts';
 import type { Chat } from './chat.ts';
-import type { ChatDbHandle, SchemaInfo } from './chatdb-handle.ts';
+import type { ChatDbHandle } from './chatdb-handle.ts';
 import { toMessage } from './message.ts';
 import { detailsOf } from './message-details.ts';
 import { newestMessageRow } from './message-list.ts';
 import { isNotHidden } from './queries.ts';
 import { isInChat } from './row-chat.ts';
 import { isMessage } from './row-kinds.ts';
+import type { SchemaInfo } from './schema-info.ts';
 import type { Snapshot } from './snapshot.ts';
 
 interface UnreadQueries {

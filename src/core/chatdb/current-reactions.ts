@@ -11,7 +11,8 @@ const MAX_PARTS = 500;
 
 /**
  * Returns the current reactions to a message, oldest first: every sticker, and for each person and part the latest
- * tapback unless that person has taken it back (decision AB2). `parts` is the number of parts, as far as chat.db has it.
+ * tapback unless that person has taken it back (decision AB2). `parts` is the number of parts, as far as chat.db has
+ * it.
  */
 export function currentReactions(
   snapshot: Snapshot,

@@ -7,14 +7,12 @@ import type { SqlValue } from '../runtime/sqlite.ts';
 import type { AttributedText } from './content/attributed-runs.ts';
 import type { RowBudget, StoredBlob } from './content/row-budget.ts';
 import type { TypedDictionary } from './content/typed-value.ts';
+import type { Columns } from './schema-info.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Names of columns in chat.db. Key: how a decoder calls the column. */
-export type Columns = Readonly<Record<string, string>>;
-
 /**
- * The values of columns; null where this macOS lacks one. A column with encoded content is a function, because reading it
- * spends from the bytes that one read may decode.
+ * The values of columns; null where this macOS lacks one. A column with encoded content is a function, because reading
+ * it spends from the bytes that one read may decode.
  */
 export type ColumnValues<Named extends Columns> = {
   readonly [Name in keyof Named]: Named[Name] extends ContentColumn ? () => StoredBlob : SqlValue;

@@ -1,13 +1,13 @@
 import { basename } from 'node:path';
 import type { Message } from '../model/message.ts';
 import type { EarlierRows } from '../model/ports/row-ages-ports.ts';
-import { perSchema } from './chatdb-handle.ts';
 import { INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { messageOf, toMessage } from './message.ts';
 import { messageParts } from './queries.ts';
 import { anyChat } from './row-chat.ts';
 import { isMessage } from './row-kinds.ts';
+import { perSchema } from './schema-info.ts';
 import { datesAround } from './self-copies.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -28,8 +28,8 @@ const earlierSql = perSchema((schema) => {
     /** The row id of the chat of a row. */
     chat: `SELECT ${anyChat(schema)} FROM message m WHERE m.ROWID = ${INT_PARAM}`,
     /**
-     * Is there a later row of the same sender in one of these chats? Parameters: row id, highest row id, a JSON array of
-     * row ids of chats.
+     * Is there a later row of the same sender in one of these chats? Parameters: row id, highest row id, a JSON array
+     * of row ids of chats.
      */
     later: `SELECT 1 FROM message r CROSS JOIN ${schema.messagesByIndex} m ON m.date > r.date
       WHERE r.ROWID = ${INT_PARAM} AND m.ROWID <= ${INT_PARAM} AND m.handle_id = r.handle_id

@@ -1,8 +1,8 @@
 import { ADDED, ADDED_BITS, ADDED_KINDS, CONTENT_BITS, FLAGS, TRANSCRIPT_BITS } from '../model/fingerprint.ts';
 import { hasAttachmentTables, isShown } from './attachment-sql.ts';
-import type { SchemaInfo } from './chatdb-handle.ts';
 import { anyOf, column } from './queries.ts';
 import { isPartlyUnsent, isUnsent } from './row-kinds.ts';
+import type { SchemaInfo } from './schema-info.ts';
 
 /**
  * SQL for the print of the row `m`: a number that changes when the flags, the later additions or the content of the row

@@ -9,7 +9,7 @@ import type {
   RowRange,
 } from '../model/ports/changes-ports.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
-import { type ChatDbHandle, perSchema, type SchemaInfo } from './chatdb-handle.ts';
+import type { ChatDbHandle } from './chatdb-handle.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { attachmentsSql, deletedSql, rowSql, watchedSql } from './fingerprint-sql.ts';
@@ -17,6 +17,7 @@ import { identityAt } from './log-identity.ts';
 import type { Damage } from './read-around.ts';
 import { anyChat } from './row-chat.ts';
 import { isMessage } from './row-kinds.ts';
+import { perSchema, type SchemaInfo } from './schema-info.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**

@@ -1,4 +1,5 @@
-import { type ChatDbHandle, perSchema } from './chatdb-handle.ts';
+import type { ChatDbHandle } from './chatdb-handle.ts';
+import { perSchema } from './schema-info.ts';
 
 /** The row ids of the chats that are one group conversation. */
 export interface JoinedChats {

@@ -1,6 +1,5 @@
 import { hasAttachments } from './attachment-sql.ts';
 import { textBytes } from './body-sql.ts';
-import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import {
   CHAT_DATE_COLUMNS,
   INT_PARAM,
@@ -15,6 +14,7 @@ import {
 import { isCounted, isListed, isNotHidden, messageParts } from './queries.ts';
 import { isInChat, listedChat } from './row-chat.ts';
 import { isMessage } from './row-kinds.ts';
+import { perSchema, type SchemaInfo } from './schema-info.ts';
 
 export type Order = 'asc' | 'desc';
 

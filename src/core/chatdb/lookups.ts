@@ -9,11 +9,11 @@ import type { OwnRow, SendLookup } from '../model/ports/sending-ports.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { stagedFoldersInUse } from './attachment-files.ts';
 import type { Chat } from './chat.ts';
-import { perSchema } from './chatdb-handle.ts';
 import { ATTACHMENT_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { messageOf, toMessage } from './message.ts';
 import { chatsOf } from './recent-conversations.ts';
+import { perSchema } from './schema-info.ts';
 import { isMirror } from './self-copies.ts';
 import type { Snapshot } from './snapshot.ts';
 

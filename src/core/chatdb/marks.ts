@@ -1,6 +1,6 @@
 import type { Marks } from '../model/narrowing.ts';
 import type { Chat } from './chat.ts';
-import { type ChatDbHandle, perSchema } from './chatdb-handle.ts';
+import type { ChatDbHandle } from './chatdb-handle.ts';
 import { INT_PARAM } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { newestCountedItem } from './message-list.ts';
@@ -8,6 +8,7 @@ import { entryFlags } from './queries.ts';
 import { anyChat } from './row-chat.ts';
 import { flagsSql, isSet } from './row-flags.ts';
 import { isMessage, lacksHandle } from './row-kinds.ts';
+import { perSchema } from './schema-info.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** Selects row id, chat and flags of several rows. Parameter: a JSON array of row ids. */

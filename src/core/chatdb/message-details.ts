@@ -70,7 +70,7 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
     ...content,
   };
   const isTextUnread = found?.isTextUnread === true;
-  const sentence = sentenceIn(message, { ...details, isTextUnread }, row, snapshot.database.schema.decoders);
+  const sentence = sentenceIn(message, { ...details, isTextUnread }, row, snapshot.database.decoders);
   return sentence === undefined ? details : { ...details, sentence };
 }
 

@@ -48,7 +48,8 @@ export function messagePage(snapshot: Snapshot, query: MessageQuery): Page<Messa
 
 /**
  * Returns a page that continues at `next`. A cursor rounds a date with a fraction and a row id beyond 2^53, so what
- * follows such a row can begin with that row: the list ends there, because a client would read that page again and again.
+ * follows such a row can begin with that row: the list ends there, because a client would read that page again and
+ * again.
  */
 function pageBefore(next: string, items: readonly Message[], { cursor }: MessageQuery): Page<Message> {
   return next === cursor ? { items } : { items, next };

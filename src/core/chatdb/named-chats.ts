@@ -1,6 +1,6 @@
 import type { NamedChat } from '../model/ports/reading-ports.ts';
-import { perSchema } from './chatdb-handle.ts';
 import { toText } from './columns.ts';
+import { perSchema } from './schema-info.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** SQL that selects each chat's guid and name, and the address of a member: one row per member, or one without any. */

@@ -1,8 +1,8 @@
 import { chatIdentity } from '../model/address.ts';
 import type { ReaderThread } from '../runtime/reader-thread.ts';
-import { perSchema } from './chatdb-handle.ts';
 import { toText } from './columns.ts';
 import type { Connection } from './connection.ts';
+import { perSchema } from './schema-info.ts';
 import { type Snapshot, STYLE_GROUP } from './snapshot.ts';
 
 /** A one-to-one conversation. */

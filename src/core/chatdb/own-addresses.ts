@@ -1,6 +1,7 @@
 import { MAX_ADDRESS, normalAddress } from '../model/address.ts';
-import { type ChatDbHandle, perSchema } from './chatdb-handle.ts';
+import type { ChatDbHandle } from './chatdb-handle.ts';
 import { INT_PARAM, toText } from './columns.ts';
+import { perSchema } from './schema-info.ts';
 
 /** Number of newest message rows that are searched for the owner's addresses. */
 export const RECENT_ROWS = 1000;

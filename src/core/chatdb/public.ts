@@ -4,7 +4,7 @@ export { decodable } from './added-columns.ts';
 export { attachmentContentsOf } from './attachment-details.ts';
 export { AttachmentFiles, readStagedFoldersInUse } from './attachment-files.ts';
 export { textBytes } from './body-sql.ts';
-export { type ChatDbHandle, perSchema, type SchemaInfo } from './chatdb-handle.ts';
+export type { ChatDbHandle } from './chatdb-handle.ts';
 export {
   ATTACHMENT_COLUMNS,
   columnList,
@@ -65,6 +65,7 @@ export { readOnce } from './read-once.ts';
 export { anyChat, listedChat } from './row-chat.ts';
 export { rowContentOf } from './row-content.ts';
 export { hasContent, isMessage, isPartOfPoll, isPollUpdate, isScheduled, VOTE_TYPE } from './row-kinds.ts';
+export { perSchema, type SchemaInfo } from './schema-info.ts';
 export { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
 export type { StoredAttachment } from './stored-attachments.ts';
 export { isCorrupt } from './temporary-tables.ts';

@@ -8,7 +8,6 @@ import {
   unnamedAttachments,
 } from './attachment-sql.ts';
 import { bodySql } from './body-sql.ts';
-import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import {
   CHAT_COLUMNS,
   DETAIL_COLUMNS,
@@ -34,6 +33,7 @@ import {
   lacksHandle,
   linkTextGuid,
 } from './row-kinds.ts';
+import { perSchema, type SchemaInfo } from './schema-info.ts';
 
 /** The SQL for one schema of chat.db, except the SQL of lists, which is in `list-queries.ts`. */
 export interface Queries {

@@ -1,5 +1,6 @@
 import { shortHash } from '../model/short-hash.ts';
-import { type ChatDbHandle, perSchema } from './chatdb-handle.ts';
+import type { ChatDbHandle } from './chatdb-handle.ts';
+import { perSchema } from './schema-info.ts';
 
 /**
  * Size of the filter in bits (1 MiB). With a million reactions, `mayHave` is wrongly true for a fifth of the messages

@@ -14,7 +14,7 @@ export function reactionDetailsOf(snapshot: Snapshot, reaction: Reaction): React
   const found = rowContentOf(snapshot, reaction);
   if (found === undefined) return undefined;
   const { content } = found;
-  const { decoders: notes } = snapshot.database.schema;
+  const { decoders: notes } = snapshot.database;
   const { guid, message_guid: named } = reaction;
   const isUpdate = found.kind === 'poll' && named !== '' && named !== guid;
   const kind = type === VOTE_TYPE ? 'poll_vote' : isUpdate ? 'poll_update' : 'app';

@@ -96,8 +96,8 @@ export class ReadAround {
   }
 
   /**
-   * Adds the joins of new messages. If joins are gone, compares all of them and removes those that are not in chat.db as
-   * they were copied: SQLite gives the row id of a removed join to the next one.
+   * Adds the joins of new messages. If joins are gone, compares all of them and removes those that are not in chat.db
+   * as they were copied: SQLite gives the row id of a removed join to the next one.
    */
   #updateJoins(): void {
     const isSame = ['chat_id', 'message_id'].map((column) => `m.${column} IS t.${column}`).join(' AND ');

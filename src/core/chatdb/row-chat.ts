@@ -1,4 +1,4 @@
-import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
+import { perSchema, type SchemaInfo } from './schema-info.ts';
 
 /** More than any row id of a chat. */
 const CHATS = 1_000_000_000_000;

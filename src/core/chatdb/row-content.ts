@@ -3,7 +3,6 @@ import type { Message } from '../model/message.ts';
 import type { Reaction } from '../model/reaction.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { addedValues } from './added-columns.ts';
-import { perSchema } from './chatdb-handle.ts';
 import { toText } from './columns.ts';
 import { effectOf, groupEventOf, locationShareOf, replyPartOf } from './content/group-event.ts';
 import { type AddedDecoding, type DecodedRow, decodeRow } from './content/message-content.ts';
@@ -71,18 +70,16 @@ function decodedContent(
   };
 }
 
-const runDecodersOf = perSchema(({ decoders }) => decoders.flatMap(({ run = [] }) => run));
-
 /** Returns what features decode of this row. */
 function addedDecoding(snapshot: Snapshot, row: Message | Reaction, stored: Row): AddedDecoding {
-  const { schema } = snapshot.database;
+  const { database } = snapshot;
   return {
-    runs: runDecodersOf(schema),
+    runs: database.runDecoders,
     read(text, budget) {
-      const values = addedValues(snapshot, 'row', stored);
+      const values = addedValues(database.schema.decodedColumns.row, stored, (blob) => snapshot.storedBlob(blob));
       const place = { snapshot, row };
       let all: AddedToRow = { content: {} };
-      for (const { row: decoder } of schema.decoders) {
+      for (const { row: decoder } of database.decoders) {
         const added = decoder?.read(text, values(decoder.columns), { budget, place });
         if (added !== undefined) all = { kind: all.kind ?? added.kind, content: { ...all.content, ...added.content } };
       }

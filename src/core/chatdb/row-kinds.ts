@@ -1,5 +1,5 @@
 import { addedCases } from './added-columns.ts';
-import type { SchemaInfo } from './chatdb-handle.ts';
+import type { SchemaInfo } from './schema-info.ts';
 
 /**
  * The key `rp` (retracted parts) as a binary property list stores it: the marker of an ASCII text with two characters,

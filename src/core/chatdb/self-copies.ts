@@ -4,13 +4,13 @@ import type { Message } from '../model/message.ts';
 import type { SentUnseen } from '../model/ports/sent-parts-ports.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import type { Chat } from './chat.ts';
-import { perSchema } from './chatdb-handle.ts';
 import { DETAIL_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
 import { bodyOf, countPlaceholders, toMessage } from './message.ts';
 import { accountAddress } from './own-addresses.ts';
 import { messageParts } from './queries.ts';
 import { anyChat } from './row-chat.ts';
 import { isMessage } from './row-kinds.ts';
+import { perSchema } from './schema-info.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
@@ -71,8 +71,8 @@ interface Half {
 
 /**
  * Reports whether a message is the incoming copy of a message to oneself, which Messages stores as two rows, in any of
- * the owner's threads (decisions U7, AB5). `sent` holds what is known to have been sent besides the outgoing rows: the texts equal to the
- * message's that Messages was given for a chat and whose row was not found.
+ * the owner's threads (decisions U7, AB5). `sent` holds what is known to have been sent besides the outgoing rows: the
+ * texts equal to the message's that Messages was given for a chat and whose row was not found.
  */
 export function isMirror(
   snapshot: Snapshot,

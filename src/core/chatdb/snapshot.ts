@@ -259,8 +259,8 @@ export class Snapshot {
   }
 
   /**
-   * Returns the members of a one-to-one chat without the owner, whom imports from iCloud list too (decision AB1). A chat
-   * of the owner's addresses alone keeps them.
+   * Returns the members of a one-to-one chat without the owner, whom imports from iCloud list too (decision AB1). A
+   * chat of the owner's addresses alone keeps them.
    */
   withoutOwner(members: readonly string[]): readonly string[] {
     if (members.length < 2) return members;

@@ -1,10 +1,11 @@
 import { addressOf, chatGuidVariants, normalAddress, normalId } from '../model/address.ts';
-import { type ChatDbHandle, perSchema } from './chatdb-handle.ts';
+import type { ChatDbHandle } from './chatdb-handle.ts';
 import { toText } from './columns.ts';
+import { perSchema } from './schema-info.ts';
 
 /**
- * SQL for the handles and one-to-one chats whose address may not be stored in its normal form. There are few, and SQLite
- * finds them in an index that has the addresses.
+ * SQL for the handles and one-to-one chats whose address may not be stored in its normal form. There are few, and
+ * SQLite finds them in an index that has the addresses.
  */
 const unusualOf = perSchema(() => {
   const isUnusual = (address: string): string =>

@@ -25,8 +25,8 @@ export class TemporaryTables {
   }
 
   /**
-   * Makes a TEMP table with the rows that `source` selects and the indexes of the original. Returns a function that makes
-   * it again. Adds the content that an index of chat.db still has of the `skipped` rows.
+   * Makes a TEMP table with the rows that `source` selects and the indexes of the original. Returns a function that
+   * makes it again. Adds the content that an index of chat.db still has of the `skipped` rows.
    */
   copy(
     table: string,
@@ -104,7 +104,10 @@ export class TemporaryTables {
     return 1;
   }
 
-  /** Returns the content that an index has of these rows of a join table: the row id, then the values of the join's columns. */
+  /**
+   * Returns the content that an index has of these rows of a join table: the row id, then the values of the join's
+   * columns.
+   */
   savedByIndex(table: string, rowIds: readonly number[]): readonly Row[] {
     const needed = this.#savedColumns(table);
     if (rowIds.length === 0 || needed.length === 0) return [];

@@ -23,6 +23,14 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .description('Show the state of the running service; exits with 69 while it cannot read Messages.')
     .addHelpText('after', helpExamples('postern status', 'postern status --json | jq .newest_row'))
     .action(runs(served(async () => (await import('./commands/status-command.ts')).status)));
+  declareSend(program, runs);
+  declareLists(program, runs);
+  declareTail(program, runs);
+  declareAttachmentCommands(program, runs);
+  declareWebhookCommands(program, runs);
+}
+
+function declareSend(program: Command, runs: Runs): void {
   connected(program.command('send'))
     .description('Send a message.')
     .argument('<recipient>', 'a phone number, an e-mail address, a conversation id, or a name', nonEmpty)
@@ -57,6 +65,10 @@ export function declareClientCommands(program: Command, runs: Runs): void {
       ),
     )
     .action(runs(served(async () => (await import('./commands/send-command.ts')).send)));
+}
+
+/** Declares the commands that list what Messages has. */
+function declareLists(program: Command, runs: Runs): void {
   connected(program.command('conversations'))
     .description('List conversations, most recent first.')
     .argument('[words...]', 'only those whose name, number or people contain every word')
@@ -93,6 +105,9 @@ export function declareClientCommands(program: Command, runs: Runs): void {
       ),
     )
     .action(runs(served(async () => (await import('./commands/messages-command.ts')).messages)));
+}
+
+function declareTail(program: Command, runs: Runs): void {
   connected(program.command('tail'))
     .description('Print events as they happen. Reconnects by itself and misses nothing.')
     .argument('[conversation]', 'only this conversation: its id, address or name', nonEmpty)
@@ -117,8 +132,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
       ),
     )
     .action(runs(served(async () => (await import('./commands/tail-command.ts')).tail)));
-  declareAttachmentCommands(program, runs);
-  declareWebhookCommands(program, runs);
 }
 
 /** Declares `postern attachments`, which saves attachments of messages and uploads files to send. */

@@ -39,8 +39,8 @@ export async function upload(client: PosternClient, path: string): Promise<Uploa
 }
 
 /**
- * Writes an attachment to a new file that only the user can read, and returns its path. Without `path`, uses the attachment's name, made safe: it
- * names no other folder and is never read as an option.
+ * Writes an attachment to a new file that only the user can read, and returns its path. Without `path`, uses the
+ * attachment's name, made safe: it names no other folder and is never read as an option.
  */
 export async function save({ name, content }: AttachmentContent, path: string | undefined): Promise<string> {
   const target = path ?? safeFileName(name).replace(/^-/, '_');

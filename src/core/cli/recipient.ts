@@ -74,7 +74,9 @@ export async function senderAddressesOf(client: PosternClient, given: string): P
   return (await only(client, given, candidates)).addresses;
 }
 
-/** Returns the id under which the service lists the conversation with this id or address; undefined if it lists none. */
+/**
+ * Returns the id under which the service lists the conversation with this id or address; undefined if it lists none.
+ */
 async function listedId(client: PosternClient, given: string): Promise<string | undefined> {
   if (given === '') return undefined;
   try {

@@ -19,8 +19,8 @@ export const GONE_SETTINGS: Readonly<Record<string, string>> = lookupTable({
 });
 
 /**
- * Every setting of the core (decision A4), in the order in which a new config.toml lists them. Key: the section, and how
- * the program calls the value.
+ * Every setting of the core (decision A4), in the order in which a new config.toml lists them. Key: the section, and
+ * how the program calls the value.
  */
 export const SETTINGS = {
   server: {

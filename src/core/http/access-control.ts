@@ -41,8 +41,8 @@ export interface AccessControlParts {
 const PROBED: ReadonlySet<string> = new Set(['/ready', pathOf(GET_HEALTH)]);
 
 /**
- * The headers of answers that a page of a listed origin may read. The star stands for those that a single operation has;
- * it counts because no request carries cookies (Fetch, 3.3.4).
+ * The headers of answers that a page of a listed origin may read. The star stands for those that a single operation
+ * has; it counts because no request carries cookies (Fetch, 3.3.4).
  */
 const EXPOSED =
   'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Postern-Partial, Preference-Applied, *';
@@ -72,8 +72,8 @@ export class AccessControl {
   readonly #openPaths: Pick<ReadonlySet<string>, 'has'>;
   /**
    * Key: the path of an operation that needs no key in a header. Value: the operation takes the key from the query
-   * (`query`), needs no key (`none`), or needs a sign-in code (`code`). Only an exact match counts. Any other spelling of
-   * a path needs a key in a header, which is the safe default.
+   * (`query`), needs no key (`none`), or needs a sign-in code (`code`). Only an exact match counts. Any other spelling
+   * of a path needs a key in a header, which is the safe default.
    */
   readonly #keyLocations: ReadonlyMap<string, Route['key']>;
   /** The paths of operations that are not under `API`, the prefix of all others. */

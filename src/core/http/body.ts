@@ -48,9 +48,9 @@ function isJsonInUtf8(type: string): boolean {
 let reading: Promise<typeof RawBody> | undefined;
 
 /**
- * Loads the reader of bodies with the first body, because its tables of charsets are a third of what a start would load.
- * All bodies wait for one promise, which keeps the requests of a connection in their order: two imports of one module
- * may end in any order.
+ * Loads the reader of bodies with the first body, because its tables of charsets are a third of what a start would
+ * load. All bodies wait for one promise, which keeps the requests of a connection in their order: two imports of one
+ * module may end in any order.
  */
 function bodyReader(): Promise<typeof RawBody> {
   reading ??= import('raw-body').then(

@@ -12,7 +12,10 @@ const FAST = 9;
  */
 const MAX_FOR_BEST = 64 * 1024;
 
-/** Returns the encoding with the smallest result that an `Accept-Encoding` header allows; its other weights do not count (RFC 9110, 12.5.3). */
+/**
+ * Returns the encoding with the smallest result that an `Accept-Encoding` header allows; its other weights do not count
+ * (RFC 9110, 12.5.3).
+ */
 export function encodingFor(header: string | undefined): Encoding {
   const allowed = (header ?? '')
     .split(',')

@@ -75,8 +75,8 @@ export class Exchange {
   #isAbandoned = false;
   #abandonment: AbortController | undefined;
   /**
-   * The callbacks of `whenOver`. `abandon` also calls them, because Node reports a closed connection only to the first of
-   * several pipelined responses.
+   * The callbacks of `whenOver`. `abandon` also calls them, because Node reports a closed connection only to the first
+   * of several pipelined responses.
    */
   readonly #onOver: (() => void)[] = [];
 

@@ -51,7 +51,9 @@ export interface FittingList<Item> {
   readonly content: NonNullable<Answer['content']>;
 }
 
-/** Reads a page whose JSON fits into one answer. If `limit` items do not fit, reads fewer, so that `next` follows them. */
+/**
+ * Reads a page whose JSON fits into one answer. If `limit` items do not fit, reads fewer, so that `next` follows them.
+ */
 export async function fittingList<Item>(
   limit: number,
   read: (limit: number) => Promise<Page<Item>>,

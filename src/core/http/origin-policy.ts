@@ -100,7 +100,9 @@ function withoutPort(host: string): string {
   return host.replace(/:\d*$/, '');
 }
 
-/** Returns the sender of a request by the headers that browsers add to every request, also to those without an Origin. */
+/**
+ * Returns the sender of a request by the headers that browsers add to every request, also to those without an Origin.
+ */
 export function sourceBySite(request: IncomingMessage): Exclude<Source, 'listed'> {
   const { 'sec-fetch-site': site } = request.headers;
   if (site === undefined || site === 'same-origin' || site === 'none') return 'own';

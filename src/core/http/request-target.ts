@@ -4,8 +4,8 @@ import { API, pathOf, type Route } from './route.ts';
 const ABSOLUTE = /^https?:\/\/([^/?#]*)([^?#]*)(.*)$/is;
 
 /**
- * Returns the paths of which clients also know a spelling with a slash at the end. Below other paths of the API an id may
- * follow, and the router decides what a missing id means.
+ * Returns the paths of which clients also know a spelling with a slash at the end. Below other paths of the API an id
+ * may follow, and the router decides what a missing id means.
  */
 export function fixedPaths(routes: readonly Route[]): ReadonlySet<string> {
   const paths = routes.map(pathOf);

@@ -86,8 +86,8 @@ export class Publisher {
   }
 
   /**
-   * Returns a sentence if publishing fails or a row has waited too long for its event; otherwise undefined. If this check is
-   * the first to see a row, the row's wait begins now.
+   * Returns a sentence if publishing fails or a row has waited too long for its event; otherwise undefined. If this
+   * check is the first to see a row, the row's wait begins now.
    */
   warning(): string | undefined {
     if (this.#isFailing) {

@@ -95,7 +95,9 @@ export class RowAges {
     return { ...details, late: true, ...(twin !== undefined && { twin_of: twin }) };
   }
 
-  /** Reports whether a row repeats an earlier one, or was overtaken before the last sleep by what was published then. */
+  /**
+   * Reports whether a row repeats an earlier one, or was overtaken before the last sleep by what was published then.
+   */
   #isRepeated({ rowId, datedMs }: Sighting['row']): boolean {
     if (this.#ask((earlier) => earlier.twinOf(rowId)) !== undefined) return true;
     const sleep = this.#sleep;

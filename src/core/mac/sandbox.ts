@@ -17,8 +17,8 @@ export interface SandboxParts {
 
 /**
  * Starts Apple's converters without network, Apple events, other programs and the user's files. They decode what
- * strangers sent, and macOS counts them as part of Postern: a hole in them would have its Full Disk Access and its right
- * to control Messages.
+ * strangers sent, and macOS counts them as part of Postern: a hole in them would have its Full Disk Access and its
+ * right to control Messages.
  */
 export class Sandbox {
   readonly #parts: SandboxParts;

@@ -1,15 +1,18 @@
 import { asciiDigits } from './ascii-digits.ts';
 
 /**
- * The tags that Apple's filters put behind an address, one or more: `(filtered)`, `(smsfp)`, `(smsft)`, `(smsft_xx)` and
- * `(ft_xx)`. Other parentheses belong to the address, as in `(800) 275-2273`.
+ * The tags that Apple's filters put behind an address, one or more: `(filtered)`, `(smsfp)`, `(smsft)`, `(smsft_xx)`
+ * and `(ft_xx)`. Other parentheses belong to the address, as in `(800) 275-2273`.
  */
 const TAG = /^\((?:filtered|smsfp|smsft(?:_[a-z]{2})?|ft_[a-z]{2})\)$/;
 /** Maximum length of an address in UTF-16 units; longer text is none. */
 export const MAX_ADDRESS = 320;
 const LONGEST_TAG = '(filtered)'.length;
 
-/** Punctuation that people and programs write into phone numbers: spaces, hyphens, dots, parentheses and marks of direction. */
+/**
+ * Punctuation that people and programs write into phone numbers: spaces, hyphens, dots, parentheses and marks of
+ * direction.
+ */
 const PUNCTUATION = /[\p{Zs}\p{Pd}\u2212().\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 const DIGITS = /^\+?[0-9]+$/;
 const ALL_ASCII = /^\p{ASCII}*$/u;

@@ -14,7 +14,8 @@ export interface ClientSetup {
 }
 
 /**
- * Returns the set-up lines for each client program that can use a key with these scopes. `url` is the service's address.
+ * Returns the set-up lines for each client program that can use a key with these scopes. `url` is the service's
+ * address.
  */
 export type ClientsOf = (
   key: { readonly key: string; readonly scopes: readonly Scope[] },

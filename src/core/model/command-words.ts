@@ -4,7 +4,10 @@ import type { StatusReport } from './status.ts';
 export interface CommandWords {
   /** Such as `postern`, or `node /Users/ana/postern/dist/main.js`. Quoted for a shell. */
   readonly program: string;
-  /** Such as `--config-dir /elsewhere`; empty if the service is the one that commands reach without options. Quoted for a shell. */
+  /**
+   * Such as `--config-dir /elsewhere`; empty if the service is the one that commands reach without options. Quoted for
+   * a shell.
+   */
   readonly options: string;
 }
 

@@ -1,8 +1,8 @@
 /** Text styles, which Messages offers since macOS 15. */
 export const TEXT_STYLES = ['bold', 'italic', 'underline', 'strikethrough'] as const;
 
-// Features add members to the details by declaring them in these interfaces (`declare module`), where a client finds the
-// types too. How a member is read, and what a key sees of it, is a `DetailsPart`.
+// Features add members to the details by declaring them in these interfaces (`declare module`), where a client finds
+// the types too. How a member is read, and what a key sees of it, is a `DetailsPart`.
 
 /** Members that features add to the content of a row. */
 // biome-ignore lint/suspicious/noEmptyInterface: the core adds none

@@ -5,8 +5,9 @@ import { type StoredWebhook, type WebhookEventType, wantsChanges } from './webho
 
 /**
  * Returns a function that tests whether a webhook receives an event. The event must have one of the webhook's types and
- * match the webhook's filter (decision P4). `key` returns the limited key to which the webhook belongs. A condition on a member that the event lacks is not applied: a removed
- * message has no sender, and a range of changed messages has no conversation.
+ * match the webhook's filter (decision P4). `key` returns the limited key to which the webhook belongs. A condition on
+ * a member that the event lacks is not applied: a removed message has no sender, and a range of changed messages has no
+ * conversation.
  */
 export function eventFilter(
   webhook: Pick<StoredWebhook, 'events' | 'filter'>,

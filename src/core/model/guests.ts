@@ -23,8 +23,8 @@ export interface GuestBook {
   /** Returns the number of sends that wait for the owner; undefined before there was a key. */
   heldSends(): number | undefined;
   /**
-   * Returns the check that runs immediately before a deferred send. It throws if a key may no longer make that send; the
-   * owner's sends always pass.
+   * Returns the check that runs immediately before a deferred send. It throws if a key may no longer make that send;
+   * the owner's sends always pass.
    */
   admitDue(entry: DueSend): () => void;
   /** Records how a deferred send ended. */

@@ -1,6 +1,9 @@
 /** Identifies a send that must happen at most once (decision D9). */
 export interface IdempotencyKey {
-  /** `client`: the `Idempotency-Key` of a request. Postern itself makes the keys of all other kinds, a feature those of its name. */
+  /**
+   * `client`: the `Idempotency-Key` of a request. Postern itself makes the keys of all other kinds, a feature those of
+   * its name.
+   */
   readonly kind: string;
   readonly key: string;
 }

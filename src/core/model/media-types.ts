@@ -1,6 +1,6 @@
 /**
- * MIME types of files that people send, each with its file extensions and with Apple's names for the type (UTIs). Leaves
- * out types that a browser would run as a page.
+ * MIME types of files that people send, each with its file extensions and with Apple's names for the type (UTIs).
+ * Leaves out types that a browser would run as a page.
  */
 const TYPES: readonly (readonly [type: string, extensions: string, utis: string])[] = [
   ['image/jpeg', 'jpg jpeg jpe', 'public.jpeg'],
@@ -66,8 +66,8 @@ const BY_UTI = new Map(TYPES.flatMap(([type, , utis]) => words(utis).map((one) =
 const UTIS = new Map(TYPES.map(([type, , utis]) => [type, words(utis)[0]]));
 
 /**
- * Returns the MIME type of a file: the one that was stored, else that of its UTI, else that of the extension of the first
- * name that has a known one. Null if none of them says what it is.
+ * Returns the MIME type of a file: the one that was stored, else that of its UTI, else that of the extension of the
+ * first name that has a known one. Null if none of them says what it is.
  */
 export function mediaTypeOf(stored: string, uti: string, ...names: readonly string[]): string | null {
   const given = stored.trim();

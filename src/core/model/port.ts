@@ -26,8 +26,8 @@ export interface Reach {
 }
 
 /**
- * A service that a feature adds to every `Caller`. Fail-closed: a port cannot be declared without saying how much a limited
- * key gets, and without `provide` no caller has it.
+ * A service that a feature adds to every `Caller`. Fail-closed: a port cannot be declared without saying how much a
+ * limited key gets, and without `provide` no caller has it.
  */
 export interface Port<Service> {
   readonly name: string;

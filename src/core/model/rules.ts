@@ -10,8 +10,8 @@ export interface Readable {
 
 /**
  * How a key that may not see everything sees a value: as it is, not at all, changed by a function, or member by member.
- * Only values without members can be `shown`, so that a new member of any object, however deep, does not compile until it
- * is placed. A function decides whether an object is seen, and passes it on through rules of its own.
+ * Only values without members can be `shown`, so that a new member of any object, however deep, does not compile until
+ * it is placed. A function decides whether an object is seen, and passes it on through rules of its own.
  */
 export type Rule<Value, Chats = Readable> =
   | ((value: Present<Value>, chats: Chats) => Value)

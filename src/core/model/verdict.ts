@@ -13,8 +13,8 @@ export interface Verdict {
 const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
 
 /**
- * Returns the sentences with which the menu, `postern status` and the first page begin. If messages cannot be read, sent
- * or received, the sentences name only the first of these problems.
+ * Returns the sentences with which the menu, `postern status` and the first page begin. If messages cannot be read,
+ * sent or received, the sentences name only the first of these problems.
  */
 export function verdictOf(report: StatusReport): Verdict {
   const { backend, permissions, webhooks, macs, warnings = [], held_sends: held = 0 } = report;

@@ -7,8 +7,8 @@ const BLOCK = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]*-----END (?:TRUSTED 
 export type Certificates = { readonly certificates: readonly string[] } | { readonly mistake: string };
 
 /**
- * Reads the certificates in a PEM file; there are none without a file. Reports the first one that cannot be read, by its
- * place in the file.
+ * Reads the certificates in a PEM file; there are none without a file. Reports the first one that cannot be read, by
+ * its place in the file.
  */
 export function certificatesIn(path: string): Certificates {
   if (path === '') return { certificates: [] };

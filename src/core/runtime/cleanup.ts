@@ -31,7 +31,10 @@ export class Cleanup {
     for (const { part } of this.#parts) await part.start?.();
   }
 
-  /** Stops the parts, including those that never started. Logs a failure and continues. A second call waits for the first. */
+  /**
+   * Stops the parts, including those that never started. Logs a failure and continues. A second call waits for the
+   * first.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#stop();
     return this.#closing;

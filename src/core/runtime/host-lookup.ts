@@ -16,7 +16,9 @@ export class HostLookup {
   readonly #isAllowed: AddressRule | undefined;
   readonly #isElsewhere: AddressRule | undefined;
 
-  /** Connections fail with the code `private_address` or `own_address` unless the first or the second rule allows them. */
+  /**
+   * Connections fail with the code `private_address` or `own_address` unless the first or the second rule allows them.
+   */
   constructor(isAllowed: AddressRule | undefined, isElsewhere?: AddressRule) {
     this.#isAllowed = isAllowed;
     this.#isElsewhere = isElsewhere;

@@ -65,7 +65,9 @@ export class OwnListeners {
     return this.isOwnAddress(/^(?:.+\.)?localhost$/.test(host) ? '127.0.0.1' : host, port);
   }
 
-  /** Reports whether an endpoint reaches the service now. Looks names up, but only if the service listens on their port. */
+  /**
+   * Reports whether an endpoint reaches the service now. Looks names up, but only if the service listens on their port.
+   */
   async isReachedBy(endpoint: Endpoint): Promise<boolean> {
     const { host, port } = endpoint;
     if (this.isNamed(endpoint)) return true;

@@ -62,15 +62,15 @@ const IDLE_MS = 60_000;
 const LOOK_MS = 1000;
 /**
  * Number of looks in a row at which the thread is ended if it still decodes the same row. The most expensive row takes
- * about 50 ms, so that even a Mac that is a hundred times slower finishes it. Looks are counted instead of time, because
- * a thread makes no progress while the Mac sleeps.
+ * about 50 ms, so that even a Mac that is a hundred times slower finishes it. Looks are counted instead of time,
+ * because a thread makes no progress while the Mac sleeps.
  */
 const MAX_LOOKS = 5;
 
 /**
  * A second connection to chat.db in a separate thread, for work that would block the event loop. The thread starts at
- * its first use and ends after a minute without work. A thread that is stuck in one row, or dies there, is replaced, and
- * the row's content is left out until the service restarts (decision AB14).
+ * its first use and ends after a minute without work. A thread that is stuck in one row, or dies there, is replaced,
+ * and the row's content is left out until the service restarts (decision AB14).
  *
  * SQLite keeps the locks of a file in one list per process, so two connections in one process do not break each other's
  * locks as long as one copy of SQLite serves both (sqlite.org/howtocorrupt.html, 2.2.1; unixInodeInfo in os_unix.c).

@@ -1,8 +1,8 @@
 import type * as z from 'zod';
 
 /**
- * Returns the value of a `Link` header to the next page (decisions B9, AB11). Repeats every parameter of `schema` that the
- * request has, so that the next page is of the same list. `next` replaces parameters; undefined removes one.
+ * Returns the value of a `Link` header to the next page (decisions B9, AB11). Repeats every parameter of `schema` that
+ * the request has, so that the next page is of the same list. `next` replaces parameters; undefined removes one.
  */
 export function pageLink<Shape extends z.ZodRawShape>(
   { shape }: z.ZodObject<Shape>,

@@ -5,7 +5,9 @@ import { invalidRequest } from '../model/problems.ts';
 import { parseInstant } from './instant.ts';
 import { StrictQuery, strictQueryMistakes, withMaximum } from './strict.ts';
 
-/** The blank that other programs make of the `+` of a number: at the start, in a chat's guid, after `from:` or `in:`. */
+/**
+ * The blank that other programs make of the `+` of a number: at the start, in a chat's guid, after `from:` or `in:`.
+ */
 const LOST_PLUS = /(^|;-;) (?=\d[\d ().-]{5,30}$)|((?:^|\s)-?(?:from|in):) (?=\d{7,15}(?:\s|$))/gi;
 
 /**

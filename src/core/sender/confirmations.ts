@@ -26,13 +26,13 @@ import type { TolerantLookup } from './tolerant-lookup.ts';
 /** Longest pause between two looks while a send waits for its row. One look costs about 30 microseconds. */
 const LOOK_EVERY_MS = 25;
 /**
- * Longest time for which a row waits for that of an earlier equal part (decision D5). At most half of `send.confirm_ms`,
- * if sends wait at all.
+ * Longest time for which a row waits for that of an earlier equal part (decision D5). At most half of
+ * `send.confirm_ms`, if sends wait at all.
  */
 const ORDER_MS = 250;
 /**
- * Intervals at which late rows are looked for: `watched` shortly after a part has its row, `recent` while a send without
- * a row is recent, then `old`.
+ * Intervals at which late rows are looked for: `watched` shortly after a part has its row, `recent` while a send
+ * without a row is recent, then `old`.
  */
 const FOLLOW_EVERY_MS = { watched: 250, recent: 1000, old: 10_000 };
 

@@ -21,7 +21,9 @@ export interface Expectation {
   readonly afterRowId: number | undefined;
   /** The chats in which the part's row may appear. An attempt may change this. */
   readonly chat: ExpectedChat;
-  /** The address in which a person's own row appears, such as `-;+15550100`. Undefined for a part of an earlier start. */
+  /**
+   * The address in which a person's own row appears, such as `-;+15550100`. Undefined for a part of an earlier start.
+   */
   readonly person?: string;
   readonly content: string;
   /** When the part was recorded, on the monotonic clock. */

@@ -2,8 +2,8 @@
 export const FIRST_VERSION = 24;
 
 /**
- * The first entry creates the schema, and each further one changes it. `user_version` is `FIRST_VERSION` after the first.
- * A feature creates its own tables.
+ * The first entry creates the schema, and each further one changes it. `user_version` is `FIRST_VERSION` after the
+ * first. A feature creates its own tables.
  */
 export const MIGRATIONS = [
   `CREATE TABLE cursor (

@@ -110,8 +110,8 @@ export class Client {
   }
 
   /**
-   * Sends the next batch, unless the previous one is still being sent or the next one is being prepared. Throws what the
-   * feed throws, and the error with which preparing a batch failed.
+   * Sends the next batch, unless the previous one is still being sent or the next one is being prepared. Throws what
+   * the feed throws, and the error with which preparing a batch failed.
    */
   serve(): void {
     if (!this.socket.isOpen()) return;

@@ -6,8 +6,8 @@ import { deliveryId, deliveryName } from './delivery-record.ts';
 const TEXT_CHARACTERS = 100;
 
 /**
- * Adds to each delivery what its event was about, and to a dropped event when it was delivered after all. The deliveries
- * are newest first. `rowNow` returns a row as chat.db has it now.
+ * Adds to each delivery what its event was about, and to a dropped event when it was delivered after all. The
+ * deliveries are newest first. `rowNow` returns a row as chat.db has it now.
  */
 export function withRows(
   deliveries: readonly DetailedDelivery[],

@@ -303,7 +303,9 @@ export class DeliveryWorker {
     return true;
   }
 
-  /** Stores which delivery is retried, if any. The store pauses the webhook if its receiver wants no more deliveries. */
+  /**
+   * Stores which delivery is retried, if any. The store pauses the webhook if its receiver wants no more deliveries.
+   */
   #storeRetried(retried: RetriedDelivery | null): void {
     const { store, log } = this.#parts;
     try {

@@ -210,7 +210,9 @@ export class Poster {
   }
 }
 
-/** The start has checked the file. If it is gone since, the receivers that need it fail, with a sentence that names it. */
+/**
+ * The start has checked the file. If it is gone since, the receivers that need it fail, with a sentence that names it.
+ */
 function contextWith(caFile: string): SecureContext {
   const found = certificatesIn(caFile);
   return createSecureContext({ ca: [...rootCertificates, ...('certificates' in found ? found.certificates : [])] });

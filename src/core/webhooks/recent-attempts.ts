@@ -7,7 +7,9 @@ import type { PostResult } from './delivery-attempts.ts';
  * most.
  */
 const KEPT = 500;
-/** Number of newest attempts kept per delivery. A retried delivery is attempted until it succeeds, so it may have many. */
+/**
+ * Number of newest attempts kept per delivery. A retried delivery is attempted until it succeeds, so it may have many.
+ */
 const ATTEMPTS = 10;
 /** Number of bytes kept from the beginning of an answer (decision Z2). */
 const ANSWER_BYTES = 2048;

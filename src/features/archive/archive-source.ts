@@ -167,7 +167,7 @@ export class ArchiveSource {
 
   /** Returns how features say what they add to a message. */
   notes(): readonly Notes[] {
-    return this.#connection.read(({ database }) => database.schema.decoders);
+    return this.#connection.read(({ database }) => database.decoders);
   }
 
   /** Returns every address in the `handle` table of chat.db. */

@@ -18,8 +18,8 @@ const MAX_DEPTH = 64;
 const BROKEN = new Error('not a keyed archive');
 
 /**
- * Returns the top object of an NSKeyedArchiver archive; undefined for anything else, and if it exceeds the budget. Never
- * throws.
+ * Returns the top object of an NSKeyedArchiver archive; undefined for anything else, and if it exceeds the budget.
+ * Never throws.
  */
 export function readKeyedArchive(blob: Uint8Array, budget: RowBudget): ArchiveValue | undefined {
   const file = readBinaryPlist(blob, budget);

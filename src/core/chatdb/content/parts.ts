@@ -27,8 +27,9 @@ const PART = '__kIMMessagePartAttributeName';
 const MAX_PART = 10_000;
 
 /**
- * Converts the stored runs of a message's texts to the runs of the API. Each run spends its texts from the row's budget,
- * because runs can share attributes: one long address shared by thousands of runs would make a response of gigabytes.
+ * Converts the stored runs of a message's texts to the runs of the API. Each run spends its texts from the row's
+ * budget, because runs can share attributes: one long address shared by thousands of runs would make a response of
+ * gigabytes.
  */
 export class RunReader {
   readonly #decoded = new Map<TypedDictionary, DecodedRun>();

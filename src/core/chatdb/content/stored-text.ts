@@ -1,8 +1,8 @@
 type ByteOrder = 'utf-16le' | 'utf-16be';
 
 /**
- * Decodes the bytes of a string: UTF-8, or UTF-16 in either byte order, which some writers store. UTF-16 begins with its
- * byte order mark, or is recognised by what UTF-8 never has: control characters in most of the places where UTF-16
+ * Decodes the bytes of a string: UTF-8, or UTF-16 in either byte order, which some writers store. UTF-16 begins with
+ * its byte order mark, or is recognised by what UTF-8 never has: control characters in most of the places where UTF-16
  * stores the upper half of a letter.
  */
 export function decodeText(bytes: Buffer, start: number, end: number): string {

@@ -4,8 +4,8 @@ import { messageSchema } from '../../schema/message-schema.ts';
 import { shapeOf } from '../../schema/shape.ts';
 
 /**
- * Returns the schema of every 202 answer to a send. The message was handed to Messages but is not in chat.db yet, or was
- * taken over by a feature, whose answers are `deferred`.
+ * Returns the schema of every 202 answer to a send. The message was handed to Messages but is not in chat.db yet, or
+ * was taken over by a feature, whose answers are `deferred`.
  */
 export function acceptedSendSchema(deferred: readonly z.ZodType[]): z.ZodType {
   return z.union([messageSchema, ...deferred]).meta({ id: 'AcceptedSend' });

@@ -36,36 +36,31 @@ interface Container {
 export function plainText(markdown: string): string {
   const page = new Page();
   const tokens = parser.parse(markdown, {});
-  const tight: boolean[] = [];
   let cells: string[] = [];
   for (const [index, token] of tokens.entries()) {
     switch (token.type) {
       case 'bullet_list_open':
       case 'ordered_list_open':
         page.beginBlock();
-        tight.push(isTight(tokens, index));
-        page.open({ first: '', rest: '', isTight: tight.at(-1) === true });
+        page.open({ first: '', rest: '', isTight: isTight(tokens, index) });
         break;
       case 'list_item_open': {
         page.beginBlock();
         const marker = token.info === '' ? '- ' : `${token.info}${token.markup} `;
-        page.open({ first: marker, rest: ' '.repeat(marker.length), isTight: tight.at(-1) === true });
+        page.open({ first: marker, rest: ' '.repeat(marker.length), isTight: page.isTight });
         break;
       }
       case 'blockquote_open':
         page.beginBlock();
         page.open({ first: '> ', rest: '> ', isTight: false });
         break;
-      case 'bullet_list_close':
-      case 'ordered_list_close':
-        tight.pop();
-        page.close();
-        break;
       case 'list_item_close':
         // An empty item still gets its marker.
         page.writeMarker();
         page.close();
         break;
+      case 'bullet_list_close':
+      case 'ordered_list_close':
       case 'blockquote_close':
         page.close();
         break;
@@ -103,6 +98,11 @@ class Page {
 
   get text(): string {
     return this.#lines.join('\n');
+  }
+
+  /** True within a list whose items have no blank lines between them. */
+  get isTight(): boolean {
+    return this.#containers.at(-1)?.isTight === true;
   }
 
   open(container: Pick<Container, 'first' | 'rest' | 'isTight'>): void {

@@ -5,7 +5,10 @@ import { namesOf, type ProblemName } from '../../model/problems.ts';
 /** The name of a problem of the feature that the operation belongs to. */
 export type OwnProblem = string & { readonly own?: never };
 
-/** The OpenAPI description of one operation, without the method, the path and the place of the key (see `Resource.routes`). */
+/**
+ * The OpenAPI description of one operation, without the method, the path and the place of the key (see
+ * `Resource.routes`).
+ */
 export interface Operation {
   readonly tag:
     | 'Service'

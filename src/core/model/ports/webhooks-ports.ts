@@ -72,8 +72,8 @@ export interface WebhookStore {
    */
   seek(id: string, offset: Offset): void;
   /**
-   * Stores the retried delivery, or null when none is retried any more. Pauses the webhook if the delivery says that its
-   * receiver wants no more.
+   * Stores the retried delivery, or null when none is retried any more. Pauses the webhook if the delivery says that
+   * its receiver wants no more.
    */
   setRetried(id: string, retried: RetriedDelivery | null): void;
   /** Returns how many dropped events are stored for the webhook; at most 10,000 are stored (decision P6). */
@@ -88,8 +88,8 @@ export interface WebhookStore {
    */
   endReplayed(id: string, event: DroppedEvent, isDropped: boolean): void;
   /**
-   * Sets the offsets up to which webhooks are done, and stores their records, oldest first, in one transaction. Keeps the
-   * newest 100 records of each webhook.
+   * Sets the offsets up to which webhooks are done, and stores their records, oldest first, in one transaction. Keeps
+   * the newest 100 records of each webhook.
    */
   advance(steps: readonly WebhookStep[]): void;
   /** Newest first. */

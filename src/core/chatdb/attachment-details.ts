@@ -140,8 +140,7 @@ function beginningOf(databasePath: string, path: string | null, bytes: number): 
     const found = located(databasePath, path);
     if (found === undefined) return undefined;
     const { size, blocks, nlink } = found.stats;
-    // The path may be a hard link to chat.db. Opening and closing it here would drop SQLite's locks on chat.db
-    // (decision B1).
+    // The path may be a hard link to chat.db. Opening and closing it here would drop SQLite's locks on chat.db.
     if (!found.stats.isFile() || nlink !== 1 || size === 0 || blocks === 0) return undefined;
     file = openSync(found.path, READ_PLAINLY);
     if (!fstatSync(file).isFile()) return undefined;

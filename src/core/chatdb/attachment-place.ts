@@ -82,10 +82,7 @@ function rootsOf(databasePath: string): readonly string[] {
   });
 }
 
-/**
- * Reports whether a file is a hard link to chat.db. Opening and closing it would drop SQLite's locks on chat.db
- * (decision B1).
- */
+/** Reports whether a file is a hard link to chat.db. Opening and closing it would drop SQLite's locks on chat.db. */
 function isDatabase(databasePath: string, { dev, ino }: Stats): boolean {
   const real = realpathSync.native(databasePath);
   return ['', '-wal', '-shm'].some((ending) => {

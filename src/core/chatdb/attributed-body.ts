@@ -5,7 +5,7 @@ import { MAX_BLOB_BYTES, NEW, NIL, SIGNATURE, TWO_BYTES, Typedstream } from './c
 /**
  * Returns the text of an `attributedBody` blob, which is a typedstream. Parses the stream only up to the text;
  * `content/attributed-runs` also reads the runs that follow. Limits size, depth and steps. Returns undefined if the
- * text cannot be decoded, and never throws (decision B2).
+ * text cannot be decoded, and never throws.
  */
 export function decodeAttributedBody(blob: Uint8Array): string | undefined {
   if (blob.length < SIGNATURE.length || blob.length > MAX_BLOB_BYTES) return undefined;

@@ -15,7 +15,7 @@ export interface CommitDetectorParts {
 
 /**
  * Times of the checks after a write to the -wal, in milliseconds after the immediate check. SQLite writes a commit to
- * the -wal before it makes the commit visible, so a single check may be too early (decision C3).
+ * the -wal before it makes the commit visible, so a single check may be too early.
  */
 const CHECKS_AFTER_EVENT_MS = [1, 3, 8, 20, 50];
 

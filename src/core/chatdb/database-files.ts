@@ -82,7 +82,7 @@ function resolved(path: string): string {
 
 /**
  * Reports whether nothing can write a database while it is open: its folder is read-only and it has no -wal. SQLite can
- * open such a file only as `immutable`, because it cannot create the -shm (decision B1).
+ * open such a file only as `immutable`, because it cannot create the -shm.
  */
 export function isReadOnlyCopy({ path, wal }: DatabaseFiles, home: string): boolean {
   return wal === null && !isOfMessages(path, home) && isReadOnly(dirname(path));

@@ -289,7 +289,7 @@ export const UNINDEXED: readonly ((date: string) => string)[] = [
 
 /**
  * Reports whether the dates in `chat_message_join` can order a list. They can do so only if no message can be joined to
- * a chat twice, because the list would contain such a message twice (decisions B4, B9).
+ * a chat twice, because the list would contain such a message twice.
  */
 function hasDatedJoins(schema: SchemaInfo): boolean {
   return (

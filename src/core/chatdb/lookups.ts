@@ -110,7 +110,7 @@ function isTagged({ guid }: Chat): boolean {
  * Returns the chats that a recipient may refer to. A recipient with `;` is a chat's guid in any variant. Any other
  * recipient is an address, and refers to the one-to-one chats with that address. If there are none, the recipient is
  * the bare identifier of a group. An id that looks like a group's is the group's even if it has the style of a person,
- * because Messages may have made a chat with a person of that name (decision AB8).
+ * because Messages may have made a chat with a person of that name.
  */
 function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
   const group = chatIdentity(recipient)?.style === '+' ? undefined : groupId(recipient);

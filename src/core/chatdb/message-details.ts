@@ -95,9 +95,7 @@ function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDet
   return text === undefined ? {} : { part_of: { id: text.id, guid } };
 }
 
-/**
- * Returns the sentence that describes a message; undefined if it would only repeat the message's text (decision V1).
- */
+/** Returns the sentence that describes a message; undefined if it would only repeat the message's text. */
 function sentenceIn(message: Message, details: DescribedRow, row: Row, notes: readonly Notes[]): string | undefined {
   if (details.kind === 'other') {
     return `This version of Postern does not know this kind of entry (item type ${Number(row[at.itemType])}).`;

@@ -27,8 +27,8 @@ export function attachmentPaths(snapshot: Snapshot, rowId: number): readonly str
 /**
  * Returns the attachments that a message lists, in stored order, then those that only its body names. The files of link
  * previews and of unsent parts are not listed, but `n` counts them, so that hiding a file changes no other file's
- * number (decision U8). `places` is the number of placeholders in attributedBody, if that was decoded already: it is
- * not read again if each has its file.
+ * number. `places` is the number of placeholders in attributedBody, if that was decoded already: it is not read again
+ * if each has its file.
  */
 export function storedAttachments(snapshot: Snapshot, rowId: number, places = 0): readonly StoredAttachment[] {
   const { database, queries } = snapshot;

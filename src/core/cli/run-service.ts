@@ -114,8 +114,7 @@ interface StartRefusal {
 
 /**
  * Reports why the service does not start: on stderr, or only in the log if the process is supervised. Returns the exit
- * code. For an unusable configuration a supervised process returns 0, so that launchd does not restart it forever
- * (decision A3).
+ * code. For an unusable configuration a supervised process returns 0, so that launchd does not restart it forever.
  */
 function refuse(
   { exitCode, sentence, details }: StartRefusal,

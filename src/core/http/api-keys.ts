@@ -9,7 +9,7 @@ const BEARER = /^Bearer +(postern_[\w-]+) *$/i;
 
 /**
  * Finds the caller that a key belongs to. Compares digests, so that the time taken reveals neither the content nor the
- * length of a key (decision E6).
+ * length of a key.
  */
 export class ApiKeys {
   readonly #digest: Buffer;

@@ -14,7 +14,7 @@ type RateProblem = Extract<ProblemName, 'rate_limited' | 'key_rate_limited'>;
 
 /**
  * Counts requests in fixed windows, each beginning with its first request (decision E5). A limited key may use half of
- * the limit, and all limited keys together three quarters, so that agents leave a quarter to the owner (decision L1).
+ * the limit, and all limited keys together three quarters, so that agents leave a quarter to the owner.
  */
 export class RateLimit {
   readonly #windowS: number;

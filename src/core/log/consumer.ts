@@ -154,7 +154,7 @@ export class Consumer<Outcome> implements EventConsumer {
     return true;
   }
 
-  /** Marks rows between the offset and `upTo` as done, because they are no longer in chat.db (decision F4). */
+  /** Marks rows between the offset and `upTo` as done, because they are no longer in chat.db. */
   #skipTo(upTo: Offset): void {
     if (!isAfter(upTo, this.#offset)) return;
     const first = this.#offset.rowId + 1;

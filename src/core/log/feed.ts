@@ -127,8 +127,8 @@ export class Feed implements RowFeed {
     return {
       take: (limit): FeedBatch => {
         if (!isCurrent()) {
-          // The channel was restarted, for example because chat.db was replaced (decision C5). Every reader continues
-          // after the offset of that restart.
+          // The channel was restarted, for example because chat.db was replaced. Every reader continues after the
+          // offset of that restart.
           position = channel.base;
           generation = channel.generation;
         }

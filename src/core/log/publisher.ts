@@ -60,7 +60,7 @@ export class Publisher {
     this.#parts = parts;
   }
 
-  /** Loads the stored cursor (decision C4), so that readers may join before chat.db is open. */
+  /** Loads the stored cursor, so that readers may join before chat.db is open. */
   start(): void {
     this.#cursor = this.#parts.cursor.load();
     if (this.#cursor === undefined) return;

@@ -7,7 +7,7 @@ import type { PendingRow } from '../model/event.ts';
 const PARTS_WAIT_MS = 2000;
 /** Longest time an outgoing row may wait for its sent flag (decision C2). */
 const SENT_FLAG_WAIT_MS = 1000;
-/** Longest time an incoming row waits because Messages may still mark it as outgoing (decision U1). */
+/** Longest time an incoming row waits because Messages may still mark it as outgoing. */
 const OWN_WAIT_MS = 500;
 
 /**

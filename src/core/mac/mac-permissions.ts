@@ -57,7 +57,7 @@ export class MacPermissions implements Permissions {
 
   /**
    * Reports whether opening chat.db succeeded or was denied. If neither is known, asks the native module. Its answer is
-   * only a hint, because the module probes other files (decision T5).
+   * only a hint, because the module probes other files.
    */
   async fullDiskAccess(): Promise<PermissionReport> {
     const state = this.#parts.chatDbAccess?.() ?? (await nativeState(this.#parts)) ?? 'unknown';

@@ -30,7 +30,7 @@ export interface PermissionWatcherParts {
 /**
  * Detects that Full Disk Access was granted. macOS evaluates the permission when a process starts, so a process that
  * was refused stays refused. While chat.db cannot be opened, new processes try to open it. If one succeeds, calls
- * `onGranted`, because this process must restart (decision C6).
+ * `onGranted`, because this process must restart.
  */
 export class PermissionWatcher {
   readonly #parts: PermissionWatcherParts;

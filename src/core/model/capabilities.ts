@@ -27,7 +27,7 @@ export type Capabilities = Readonly<Record<string, Capability>>;
 
 /**
  * Members of a send request that older services do not know. The service lists each of these members as a capability,
- * so that a client can check for a member before using it (decision X1).
+ * so that a client can check for a member before using it.
  */
 const SEND_MEMBERS = ['format', 'service', 'fallback', 'send_at'] as const;
 

@@ -164,7 +164,7 @@ export interface MessageDetails extends MessageContent {
   readonly service: string | null;
   readonly kind: MessageKind;
   readonly reply_to_guid: string | null;
-  /** One sentence for people; absent if it would repeat the text (decision V1). */
+  /** One sentence for people; absent if it would repeat the text. */
   readonly sentence?: string | undefined;
   /** Null if the message is not a reply, or if the message it replies to is not in the database. */
   readonly reply_to: RepliedMessage | null;

@@ -11,8 +11,8 @@ export interface Part {
 
 /**
  * The parts of a service. `start` starts them in the order in which they were added. `close` stops them in the reverse
- * order: it first ends the work of all parts at once, because together they have 10 s (decision A7), and then closes
- * one after the other.
+ * order: it first ends the work of all parts at once, because together they have 10 s, and then closes one after the
+ * other.
  */
 export class Cleanup {
   readonly #parts: { readonly name: string; readonly part: Part }[] = [];

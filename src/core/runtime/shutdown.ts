@@ -81,8 +81,8 @@ export class Shutdown {
 
   /**
    * Returns the exit code after a signal. Under a supervisor, the code for SIGTERM is 143: if another program sent
-   * SIGTERM, 0 would make launchd keep the agent down until the next login (decision T3). If launchd itself stopped the
-   * agent, launchd ignores the code.
+   * SIGTERM, 0 would make launchd keep the agent down until the next login. If launchd itself stopped the agent,
+   * launchd ignores the code.
    */
   #exitCodeAfter(signal: NodeJS.Signals): number {
     return signal === 'SIGTERM' && this.#parts.supervised ? TERMINATED : 0;

@@ -11,9 +11,9 @@ import { StrictQuery, strictQueryMistakes, withMaximum } from './strict.ts';
 const LOST_PLUS = /(^|;-;) (?=\d[\d ().-]{5,30}$)|((?:^|\s)-?(?:from|in):) (?=\d{7,15}(?:\s|$))/gi;
 
 /**
- * Decodes a raw query string. A `+` in any parameter stays a plus, not a blank (decision B11), because people paste
- * addresses as they are written; a plus that another program has turned into a blank is one again. Throws
- * `invalid_request` with every parameter that has malformed percent-encoding or a NUL.
+ * Decodes a raw query string. A `+` in any parameter stays a plus, not a blank, because people paste addresses as they
+ * are written; a plus that another program has turned into a blank is one again. Throws `invalid_request` with every
+ * parameter that has malformed percent-encoding or a NUL.
  */
 export function parseQuery(raw: string, isStrict = false): URLSearchParams {
   const query = isStrict ? new StrictQuery() : new URLSearchParams();
@@ -127,7 +127,7 @@ export const wait = z
   .optional()
   .meta({ type: 'integer', minimum: 0, description: `Seconds to wait for something new, at most ${MAX_WAIT_S}.` });
 
-/** Minimum of `max_age_s`, in seconds, because ages below a minute are not recorded (decision U4). */
+/** Minimum of `max_age_s`, in seconds, because ages below a minute are not recorded. */
 const LEAST_AGE_S = 60;
 const AGE_RANGE = `a whole number of seconds, ${LEAST_AGE_S} or more`;
 

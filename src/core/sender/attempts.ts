@@ -51,7 +51,7 @@ export function plan(typed: string, chats: readonly KnownChat[]): Plan {
   if (!isGroup(typed, chats)) {
     return { attempts: forPerson(identifierOf(typed), prefix, chats), address, liveChat: null };
   }
-  // Joined groups may have other members in their older chats, so that only the chat of `best` is tried (decision AB7).
+  // Joined groups may have other members in their older chats, so that only the chat of `best` is tried.
   const isAsTyped = style === '+' && best?.conversation === undefined;
   const recipient = isAsTyped || best === undefined ? typed : best.guid;
   const service = serviceNamed(best?.service) ?? serviceNamed(prefix) ?? 'iMessage';

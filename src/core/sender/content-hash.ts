@@ -5,9 +5,9 @@ import type { Content } from '../model/ports/sending-ports.ts';
 const PLACEHOLDER = /[\uFFFC\uFFFD]/;
 
 /**
- * Returns the hash that a sent part and its row share (decision D5), so that the text need not be kept. For a text that
- * begins or ends with a link, returns two hashes separated by a space: of the whole text, and of the text without the
- * link. Messages may write the two as separate rows (decision U6).
+ * Returns the hash that a sent part and its row share, so that the text need not be kept. For a text that begins or
+ * ends with a link, returns two hashes separated by a space: of the whole text, and of the text without the link.
+ * Messages may write the two as separate rows (decision U6).
  */
 export function contentHash(content: Content): string {
   if ('attachment' in content) return fileHash(basename(content.attachment));

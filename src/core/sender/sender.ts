@@ -147,7 +147,7 @@ export class Sender implements MessageSender {
   async check(request: SendRequest): Promise<CheckedRequest> {
     const { recipient, body, attachments, uploads = [] } = request;
     // Messages would mistake the identifier of an unknown group for a person's address, and create a conversation that
-    // reaches nobody (decisions U8, AB8).
+    // reaches nobody.
     if (isGroupAsPerson(recipient)) {
       if (this.#parts.rows.strictLookup.chats(recipient).length === 0) throw problem('unknown_conversation');
     } else assertAnswerable(recipient);

@@ -27,7 +27,7 @@ export interface StagingParts {
 
 /**
  * Copies attachments into a folder that Messages' sandbox may read (decision D8). Removes each copy after an hour.
- * Keeps a copy that chat.db refers to, because the conversation displays that file (decision T2).
+ * Keeps a copy that chat.db refers to, because the conversation displays that file.
  */
 export class Staging {
   readonly #parts: StagingParts;

@@ -4,7 +4,7 @@ import type { SendLookup } from '../model/ports/sending-ports.ts';
 
 /**
  * Looks up in chat.db the facts that a send needs. If chat.db cannot be read, returns an empty list, false or undefined
- * instead of throwing, because sending works without chat.db (decision C6).
+ * instead of throwing, because sending works without chat.db.
  */
 export function tolerantLookup(lookup: SendLookup, log: Log) {
   /** Logs a failed read. An error thrown here would turn a sent message into a failed send. */

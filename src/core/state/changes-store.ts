@@ -12,8 +12,8 @@ const FORGOTTEN_AT_ONCE = 1000;
 const RESTART = 'DELETE FROM change; DELETE FROM fingerprint; UPDATE change_detection SET generation = generation + 1';
 
 /**
- * Stores the change log. Also stores the fingerprints of rows, because a changed fingerprint reveals a change (decision
- * I4). Deletes all fingerprints if an earlier version of Postern computed them differently.
+ * Stores the change log. Also stores the fingerprints of rows, because a changed fingerprint reveals a change. Deletes
+ * all fingerprints if an earlier version of Postern computed them differently.
  */
 export function changeStore(database: Sqlite): ChangeStore {
   takePrintsAgain(database);

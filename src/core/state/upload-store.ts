@@ -39,8 +39,8 @@ interface Taken {
 }
 
 /**
- * Stores uploaded files, each in a separate folder, so that they keep their names (decision R1). A record is written
- * once its file is complete; `start` removes files without a record.
+ * Stores uploaded files, each in a separate folder, so that they keep their names. A record is written once its file is
+ * complete; `start` removes files without a record.
  */
 export class UploadStore {
   readonly #parts: UploadStoreParts;

@@ -87,7 +87,7 @@ export class Clients {
 
   /**
    * Reserves a slot for a client. If the client cannot be served, throws an AppError before any part of an answer is
-   * sent (decision G3).
+   * sent.
    */
   async prepare({ after, changes, include, narrowing, caller }: StreamRequest, format: Format): Promise<Joining> {
     const { feed } = caller;

@@ -78,7 +78,7 @@ export class WebSocketClients {
 
   /**
    * Upgrades a request that access control has admitted. If the client cannot be served, throws an AppError before any
-   * part of an answer is sent (decisions G1, G3).
+   * part of an answer is sent.
    */
   async accept(
     request: IncomingMessage,

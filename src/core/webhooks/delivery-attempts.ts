@@ -239,8 +239,7 @@ const KEPT_BYTES = 4 * 1024;
 
 /**
  * Reads the body of an answer so that its connection can be used again; destroys the connection if the body is too
- * large or too slow. Returns the beginning of the body. Never throws, because the status alone decides the outcome
- * (decision F2).
+ * large or too slow. Returns the beginning of the body. Never throws, because the status alone decides the outcome.
  */
 function readResponseBody(body: Readable, clock: Clock): Promise<Buffer> {
   if (body.closed) return Promise.resolve(Buffer.alloc(0));

@@ -7,7 +7,7 @@ import { GONE, type PostResult } from './delivery-attempts.ts';
 
 /**
  * Returns the `X-Webhook-Delivery` id: the UUIDv5 of `guid` in the namespace of the webhook's id. `guid` is usually the
- * text from `deliveryName`, so that an event keeps its id in every attempt and repeat (decision F2).
+ * text from `deliveryName`, so that an event keeps its id in every attempt and repeat.
  */
 export function deliveryId(webhookId: string, guid: string): string {
   const bytes = createHash('sha1').update(webhookId.replaceAll('-', ''), 'hex').update(guid, 'utf8').digest();
@@ -88,9 +88,7 @@ export function retriedDelivery(
   };
 }
 
-/**
- * Returns the record of a range of rows that were deleted from chat.db before they could be delivered (decision F4).
- */
+/** Returns the record of a range of rows that were deleted from chat.db before they could be delivered. */
 export function goneRecord(webhookId: string, first: number, last: number, clock: Clock): DeliveryRecord {
   return {
     id: deliveryId(webhookId, `gone ${first}-${last}`),

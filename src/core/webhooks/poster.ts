@@ -173,7 +173,7 @@ export class Poster {
       transformRequest: [],
       transformResponse: [],
     });
-    // Each attempt sets all of its headers (decision F2), so axios need not merge defaults.
+    // Each attempt sets all of its headers, so axios need not merge defaults.
     client.defaults.headers = {} as typeof client.defaults.headers;
     client.interceptors.request.use((config) => {
       config.attempts?.prepare(config.headers);

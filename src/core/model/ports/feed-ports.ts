@@ -33,8 +33,8 @@ export interface FeedBatch {
   /** The reader's position after this batch. It can be beyond the last entry, because deleted rows have no entry. */
   readonly upTo: Offset;
   /**
-   * Number of events that this reader lost since its previous `take`, because it was too slow (decision C7). Always 0
-   * for a reader that `resume` returned.
+   * Number of events that this reader lost since its previous `take`, because it was too slow. Always 0 for a reader
+   * that `resume` returned.
    */
   readonly missed: number;
 }

@@ -134,7 +134,7 @@ export interface SendRequest extends SendPreferences {
   readonly keyId?: string;
   /** Included in every log line of this send (decision E8). */
   readonly requestId?: string;
-  /** True to send nothing and only report what the send would do (decision L1). */
+  /** True to send nothing and only report what the send would do. */
   readonly dryRun?: boolean;
   /** True if `attachments` are Postern's own copies, made when the send was held or deferred. */
   readonly areCopies?: boolean;

@@ -72,14 +72,9 @@ export interface Additions {
 }
 
 /**
- * Returns the print of a row, never `NO_PRINT`. `row` is the sum of the fields that the row's own columns determine:
- * the flags, later additions and the content checksum.
+ * Returns the number that attachments, transcripts and deletion add to a row's print. The rest is the sum of the fields
+ * that the row's own columns determine: the flags, later additions and the content checksum.
  */
-export function printOf(row: number, additions: Additions): Print {
-  return row + additionOf(additions) || 1;
-}
-
-/** Returns the number that attachments, transcripts and deletion add to a row's print. */
 export function additionOf({ attachments, transcripts = 0, isDeleted }: Additions): number {
   return (
     (attachments % 2 ** ATTACHMENT_BITS) * 2 ** ATTACHMENTS_AT +

@@ -48,7 +48,7 @@ export class ProblemLog {
 export function problemsIn({ backend, permissions, webhooks, warnings = [] }: StatusReport): readonly CurrentProblem[] {
   const named = (code: string, hint: string | null, subject: string | null = null) => ({ code, subject, hint });
   const ofFeatures = warnings.filter(({ webhook }) => webhook === undefined);
-  const others = [...ofFeatures.map(({ code, text }) => named(code, text))];
+  const others = ofFeatures.map(({ code, text }) => named(code, text));
   const dropped = warnings.flatMap(({ code, text, webhook: id }) => {
     const webhook = webhooks.find((one) => one.id === id);
     return webhook === undefined ? [] : [{ ...named(code, text, webhook.name ?? webhook.origin), key: webhook.id }];

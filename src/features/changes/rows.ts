@@ -1,6 +1,6 @@
 import { Fingerprints } from '../../core/chatdb/public.ts';
 import type { RowFeature } from '../../core/row-feature.ts';
-import { checkpoint } from '../../core/runtime/checkpoint.ts';
+import { checkpoint } from './checkpoint.ts';
 
 /** The objects in the reader thread that the detection of changes calls. */
 export interface ChangeTargets {

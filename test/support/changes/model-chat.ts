@@ -1,6 +1,6 @@
 import type { Cursor, LogIdentity } from '../../../src/core/model/cursor.ts';
 import type { PendingRow, RowEntry } from '../../../src/core/model/event.ts';
-import { FLAGS, type Print, printOf, REACTION_PRINT } from '../../../src/core/model/fingerprint.ts';
+import { additionOf, FLAGS, type Print, REACTION_PRINT } from '../../../src/core/model/fingerprint.ts';
 import type { Message } from '../../../src/core/model/message.ts';
 import { type Offset, rowOffset } from '../../../src/core/model/offset.ts';
 import type { PrintReader, PrintsRead, RowOrigin } from '../../../src/core/model/ports/changes-ports.ts';
@@ -249,5 +249,5 @@ function printOfRow(row: ModelRow): Print {
     [row.isUnsent, FLAGS.unsent],
   ];
   const bits = flags.reduce((sum, [isSet, bit]) => sum + (isSet ? bit : 0), 0);
-  return printOf(bits + row.version, { attachments: row.files, isDeleted: row.isDeleted });
+  return bits + row.version + additionOf({ attachments: row.files, isDeleted: row.isDeleted }) || 1;
 }

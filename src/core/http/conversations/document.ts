@@ -1,7 +1,7 @@
 import { conversationDetailsSchema } from '../../schema/details-schema.ts';
 import { INCLUDE_MISTAKE } from '../../schema/include-parameter.ts';
 import { examples } from '../openapi/examples.ts';
-import { CHAT_DB, NEXT, NEXT_OF_MACS } from '../openapi/operation.ts';
+import { CHAT_DB, NEXT } from '../openapi/operation.ts';
 import type { ResourceDocument } from '../resource.ts';
 import { conversationSchema } from './answers.ts';
 import { conversationAttachmentsQuery, conversationQuery, singleConversationQuery } from './schema.ts';
@@ -24,7 +24,7 @@ export const DOCUMENT = {
           schema: 'Conversation',
           isList: true,
           example: [examples.conversation],
-          headers: NEXT_OF_MACS,
+          headers: NEXT,
         },
       },
       problems: ['invalid_cursor', ...CHAT_DB],

@@ -1,7 +1,7 @@
 import { INCLUDE_MISTAKE } from '../../schema/include-parameter.ts';
 import { messageSchema } from '../../schema/message-schema.ts';
 import { examples } from '../openapi/examples.ts';
-import { CHAT_DB, MADE, NEXT_OF_MACS, SENDING, STATE_DB } from '../openapi/operation.ts';
+import { CHAT_DB, MADE, NEXT, SENDING, STATE_DB } from '../openapi/operation.ts';
 import type { ResourceDocument } from '../resource.ts';
 import { dryRunSchema } from './answers.ts';
 import { messageQuery, sendBody, singleMessageQuery } from './schema.ts';
@@ -38,7 +38,7 @@ export const DOCUMENT = {
           schema: 'Message',
           isList: true,
           example: [examples.received],
-          headers: NEXT_OF_MACS,
+          headers: NEXT,
         },
       },
       problems: ['invalid_cursor', ...CHAT_DB],

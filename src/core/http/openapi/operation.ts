@@ -58,10 +58,6 @@ export interface OperationAnswer {
 
 /** The header of an answer that is one page of a list. */
 export const NEXT = { Link: '`<?…>; rel="next"` when there may be more. Relative to the URL of the request.' };
-/** The headers of an answer that is one page of a list, if the list may combine several Macs. */
-export const NEXT_OF_MACS = {
-  ...NEXT,
-};
 /** Header of an answer that created something. */
 export const MADE = { Location: 'URL of the new resource, relative to the URL of the request.' };
 /** Problems of operations that read chat.db. */

@@ -77,12 +77,10 @@ export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
     .meta({ id: 'WebhookStatus' }),
 );
 
-const attemptSchema = z.object({
-  at: z.string().meta({ description: 'When it began.' }),
-  status: z.int().nullable(),
-  error: z.string().nullable(),
-  duration_ms: z.int(),
-});
+/** How a post ended. */
+const ending = { status: z.int().nullable(), error: z.string().nullable(), duration_ms: z.int() };
+
+const attemptSchema = z.object({ at: z.string().meta({ description: 'When it began.' }), ...ending });
 
 /** One record of `GET /webhooks/{id}/deliveries` (decisions H, Z2). */
 export const deliverySchema = shapeOf<DetailedDelivery>()(
@@ -94,9 +92,7 @@ export const deliverySchema = shapeOf<DetailedDelivery>()(
       row_id: z.int(),
       outcome: z.enum(DELIVERY_OUTCOMES).meta({ description: '`held` only with `include=tries`.' }),
       attempts: z.int(),
-      status: z.int().nullable(),
-      error: z.string().nullable(),
-      duration_ms: z.int(),
+      ...ending,
       tries: z.array(attemptSchema).readonly().optional().meta({
         description: 'With `include=tries`: its newest attempts. Absent if the service has restarted since.',
       }),
@@ -128,9 +124,7 @@ export const webhookTestSchema = shapeOf<WebhookTestResult>()(
     .object({
       id: z.string(),
       delivered: z.boolean(),
-      status: z.int().nullable(),
-      error: z.string().nullable(),
-      duration_ms: z.int(),
+      ...ending,
       answer: z.string().nullable().meta({ description: 'Beginning of the response body.' }),
     })
     .meta({ id: 'WebhookTest' }),

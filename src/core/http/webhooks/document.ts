@@ -12,6 +12,17 @@ import {
   webhooksQuery,
 } from './schema.ts';
 
+/** Problems of operations that set what a webhook posts, and where to. */
+const NOT_ALLOWED = [
+  'webhook_not_allowed',
+  'webhook_to_postern',
+  'webhook_headers_not_allowed',
+  'webhook_user_not_allowed',
+] as const;
+
+/** Returns the answer that shows the webhook with its state and position. */
+const state = (description: string) => ({ description, schema: 'WebhookStatus', example: examples.webhookStatus });
+
 /** Webhooks in the documents of the API. */
 export const DOCUMENT = {
   operations: {
@@ -33,16 +44,7 @@ export const DOCUMENT = {
         '`message.updated` and `message.removed` are changes of existing messages: with either, the webhook also receives `messages.changed`, and its events have an `offset`.',
       body: { schema: webhookBody, example: examples.registration },
       answers: { 201: { description: 'Registered.', schema: 'Webhook', example: examples.webhook, headers: MADE } },
-      problems: [
-        'webhook_not_allowed',
-        'webhook_to_postern',
-        'webhook_headers_not_allowed',
-        'webhook_user_not_allowed',
-        'changes_disabled',
-        'too_many_webhooks',
-        ...STATE_DB,
-        'shutting_down',
-      ],
+      problems: [...NOT_ALLOWED, 'changes_disabled', 'too_many_webhooks', ...STATE_DB, 'shutting_down'],
       mistakes: [
         { pointer: '/url', message: '`url` must be a complete http or https address.' },
         { pointer: '/events/0', message: `An event must be one of ${WEBHOOK_EVENT_TYPES.join(', ')}.` },
@@ -54,7 +56,7 @@ export const DOCUMENT = {
       description:
         'Its settings, whether its receiver accepts deliveries, and how far it has got. ' +
         '`state` is `held` while one delivery is being repeated until it succeeds, and `behind` counts the events still to be delivered.',
-      answers: { 200: { description: 'The webhook.', schema: 'WebhookStatus', example: examples.webhookStatus } },
+      answers: { 200: state('The webhook.') },
       problems: ['webhook_not_found'],
     },
     changeWebhook: {
@@ -66,22 +68,9 @@ export const DOCUMENT = {
         'and events that happen meanwhile are delivered later.',
       body: { schema: webhookChangesBody, example: { on_failure: 'hold', filter: { is_from_me: false } } },
       answers: {
-        200: {
-          description: 'The webhook in its current state.',
-          schema: 'WebhookStatus',
-          example: examples.webhookStatus,
-        },
+        200: state('The webhook in its current state.'),
       },
-      problems: [
-        'webhook_not_allowed',
-        'webhook_to_postern',
-        'webhook_headers_not_allowed',
-        'webhook_user_not_allowed',
-        'webhook_not_found',
-        'changes_disabled',
-        ...STATE_DB,
-        'shutting_down',
-      ],
+      problems: [...NOT_ALLOWED, 'webhook_not_found', 'changes_disabled', ...STATE_DB, 'shutting_down'],
       mistakes: [
         {
           pointer: '/headers/Host',
@@ -136,7 +125,7 @@ export const DOCUMENT = {
         'For a receiver that is back: the held delivery is attempted at once instead of at `next_attempt_at`. ' +
         'If no delivery is held, nothing happens.',
       answers: {
-        202: { description: 'The attempt begins.', schema: 'WebhookStatus', example: examples.webhookStatus },
+        202: state('The attempt begins.'),
       },
       problems: ['webhook_not_found'],
     },
@@ -148,19 +137,10 @@ export const DOCUMENT = {
         '`{"dropped": true}` delivers the newest 10,000 dropped events, in the order of rows, before the next event.',
       body: { schema: replayBody, example: { after: 1200 } },
       answers: {
-        202: {
-          description: 'Delivery continues from there.',
-          schema: 'WebhookStatus',
-          example: examples.webhookStatus,
-        },
+        202: state('Delivery continues from there.'),
       },
       problems: ['changes_disabled', 'webhook_not_found', 'offset_expired', ...STATE_DB],
-      mistakes: [
-        {
-          pointer: '/after',
-          message: AFTER_MISTAKE,
-        },
-      ],
+      mistakes: [{ pointer: '/after', message: AFTER_MISTAKE }],
     },
   },
   schemas: {

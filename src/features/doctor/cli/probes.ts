@@ -5,11 +5,11 @@ import { BUNDLE_ID, LABEL, type Layout } from '../../../../installer/install-lay
 import { machSlicesOf } from '../../../../installer/mach-o.ts';
 import type { Machine } from '../../../../installer/machine.ts';
 import { portListeners } from '../../../core/mac/port-listeners.ts';
-import { MESSAGES_TERMS, NEEDED_TERMS } from '../../../core/mac/scripting-terms.ts';
 import type { CommandResult } from '../../../core/runtime/command.ts';
 import { appXattrs, conversions, sleep, socket } from './data-probes.ts';
 import { absent, found, guarded, type Observation, observe, type ReportedValue } from './observation.ts';
 import { fields, knownWords, oneOf } from './redact.ts';
+import { MESSAGES_TERMS, NEEDED_TERMS } from './scripting-terms.ts';
 
 export interface ProbeContext {
   readonly machine: Machine;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { MESSAGES_TERMS, NEEDED_TERMS, STANDARD_TERMS } from '../../src/core/mac/scripting-terms.ts';
+import { MESSAGES_TERMS, NEEDED_TERMS, STANDARD_TERMS } from '../../src/features/doctor/cli/scripting-terms.ts';
 import { applescriptMistakes, messagesWords } from '../support/applescript.ts';
 
 const scripts = ['src', 'installer']

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { openSqlite } from './sqlite.ts';
+import { openSqlite } from '../../core/runtime/sqlite.ts';
 
 /**
  * Copies the pages in a database's -wal into the database file, through a separate connection. Does not wait for other

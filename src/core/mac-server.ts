@@ -2,11 +2,9 @@ import type { Feature } from './feature.ts';
 import { type OpenPages, servicePages } from './http/pages.ts';
 import { documentsOf, type Resource, servedRoutes } from './http/resource.ts';
 import { RESOURCES, type ResourceParts } from './http/resources.ts';
-import { HttpServer, type HttpServerParts, type RouteHost } from './http/server.ts';
+import { HttpServer, type HttpServerParts } from './http/server.ts';
 
-export interface MacServerParts
-  extends Omit<HttpServerParts, 'routes' | 'pages'>,
-    Omit<ResourceParts, keyof RouteHost> {
+export interface MacServerParts extends Omit<HttpServerParts, 'routes' | 'pages'>, ResourceParts {
   readonly notReady: () => readonly string[];
   readonly version: string;
   /** The features whose operations are served. */
@@ -20,7 +18,7 @@ export function macServer(parts: MacServerParts): HttpServer {
   const all: readonly Resource<ResourceParts>[] = [...RESOURCES, ...parts.features];
   return new HttpServer({
     ...parts,
-    routes: (host) => all.flatMap((one) => servedRoutes(one, { ...parts, ...host })),
+    routes: all.flatMap((one) => servedRoutes(one, parts)),
     pages: servicePages(parts.notReady, () => documentFor(parts), parts.pages),
   });
 }

@@ -37,8 +37,8 @@ export interface ExchangeContext {
   /** Address of the port without a path; empty until it listens. */
   readonly url: string;
   readonly pages: OpenPages;
-  /** True once the server is closing. Every answer then closes its connection. */
-  readonly isClosing: boolean;
+  /** Aborted once the server is closing. Every answer then closes its connection. */
+  readonly closing: AbortSignal;
 }
 
 /** How a request arrived: at the TCP port, the Unix socket (decision O1), or another protocol's port (decision Y2). */
@@ -119,6 +119,15 @@ export class Exchange {
     return this.#context.clock;
   }
 
+  get counters(): Counters {
+    return this.#context.counters;
+  }
+
+  /** Aborted when the service begins to stop. */
+  get closing(): AbortSignal {
+    return this.#context.closing;
+  }
+
   /** The address of the service for a browser on this machine, without a path. */
   get serviceUrl(): string {
     return this.#context.url;
@@ -152,8 +161,8 @@ export class Exchange {
   }
 
   /** Yields the body as it arrives, with longer time limits than `json`. */
-  arrivingBody(closing: AbortSignal): AsyncIterable<Uint8Array> {
-    return arrivingBody(this.request, this.#context.clock, closing);
+  arrivingBody(): AsyncIterable<Uint8Array> {
+    return arrivingBody(this.request, this.clock, this.closing);
   }
 
   /** Returns the value of a request header; undefined if the header is missing. `name` is in lower case. */
@@ -181,7 +190,7 @@ export class Exchange {
         return;
       }
       const { live } = answer;
-      if (this.#context.isClosing || live !== undefined) headers.Connection = 'close';
+      if (this.closing.aborted || live !== undefined) headers.Connection = 'close';
       if (live !== undefined) output.useChunkedEncodingByDefault = false;
       output.writeHead(answer.status, headers);
       const stream = answer.stream ?? inSlices(text);

@@ -1,9 +1,7 @@
-import type { AttachmentParts } from './attachments/handlers.ts';
 import { attachmentResource } from './attachments/routes.ts';
 import { conversationResource } from './conversations/routes.ts';
 import type { EventSource } from './events/handlers.ts';
 import { eventResource } from './events/routes.ts';
-import type { MessageParts } from './messages/handlers.ts';
 import { messageResource } from './messages/routes.ts';
 import type { MetricParts } from './metrics/handlers.ts';
 import { metricResource } from './metrics/routes.ts';
@@ -13,7 +11,7 @@ import { statusResource } from './status/routes.ts';
 import { webhookResource } from './webhooks/routes.ts';
 
 /** What the handlers of the core's resources use besides the ports of the caller. */
-export type ResourceParts = MessageParts & AttachmentParts & EventSource & StatusHandlerParts & MetricParts;
+export type ResourceParts = EventSource & StatusHandlerParts & MetricParts;
 
 /** The resources of the core. The reference shows the operations of each subject in this order. */
 export const RESOURCES: readonly Resource<ResourceParts>[] = [

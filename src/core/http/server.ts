@@ -43,14 +43,6 @@ export type AcceptWebSocket = (
   caller: Caller,
 ) => void | Promise<void>;
 
-/** The facts about a server that the handlers of its routes need. */
-export interface RouteHost {
-  /** Aborted when the service begins to stop. */
-  readonly closing: AbortSignal;
-  /** Returns the address of the port, without a path; empty until it listens. */
-  readonly ownUrl: () => string;
-}
-
 /** Answers requests whose Host is another name of this service, such as that of a tunnel. */
 export interface OtherHost {
   isFor(request: IncomingMessage): boolean;
@@ -63,7 +55,7 @@ export interface HttpServerParts {
   /** Finds the caller that a key belongs to. The handlers use this caller's ports. */
   readonly callers: Callers;
   /** The operations that are served. */
-  readonly routes: (host: RouteHost) => readonly ServedRoute[];
+  readonly routes: readonly ServedRoute[];
   readonly pages: OpenPages;
   /** Recognises paths whose requests are passed on to another service, which checks and counts them. */
   readonly isPassedOn?: ((path: string) => boolean) | undefined;
@@ -107,7 +99,7 @@ export class HttpServer implements ExchangeContext {
   #closing: Promise<void> | undefined;
 
   constructor(parts: HttpServerParts) {
-    const { counters, pages, timeouts = TIMEOUTS } = parts;
+    const { counters, pages, routes, timeouts = TIMEOUTS } = parts;
     this.#timeouts = timeouts;
     this.clock = parts.clock;
     this.log = parts.log;
@@ -116,15 +108,14 @@ export class HttpServer implements ExchangeContext {
     this.pages = pages;
     this.#acceptWebSocket = parts.acceptWebSocket;
     this.#pipelines = new Pipelines(parts);
-    const routes = parts.routes({ closing: this.#stopping.signal, ownUrl: () => this.#url });
     this.#fixed = fixedPaths(routes.map(({ route }) => route));
-    this.#access = new AccessControl({ ...parts, routes, openPaths: pages });
+    this.#access = new AccessControl({ ...parts, openPaths: pages });
     this.#otherHosts = parts.otherHosts ?? [];
     this.#router = new Router(routes, pages);
   }
 
-  get isClosing(): boolean {
-    return this.#closing !== undefined;
+  get closing(): AbortSignal {
+    return this.#stopping.signal;
   }
 
   /** The addresses and ports at which the service listens now. */
@@ -146,8 +137,7 @@ export class HttpServer implements ExchangeContext {
   /** Listens on another port for the protocol of another program (decision Y2). Rejects like `listen`. */
   async listenForWire(host: string, port: number, wire: Wire): Promise<string> {
     const { WireListener } = await import('./wire-listener.ts');
-    const { clock } = this;
-    const listener = new WireListener({ wire, access: this.#access, clock, closing: this.#stopping.signal });
+    const listener = new WireListener({ wire, access: this.#access, clock: this.clock });
     const server = this.#newServer('wire', (exchange) => listener.receive(exchange));
     server.listen(port, host);
     await this.#listening(server);

@@ -16,8 +16,6 @@ export interface WireListenerParts {
   readonly wire: Wire;
   readonly access: AccessControl;
   readonly clock: Clock;
-  /** Aborted when the service stops. */
-  readonly closing: AbortSignal;
 }
 
 /**
@@ -91,7 +89,7 @@ export class WireListener {
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
     if (!hasBody || method === 'GET' || method === 'HEAD') return { body: undefined, uploadIds: [] };
     if (!takesForm || !isForm(exchange)) return { body: await exchange.json(), uploadIds: [] };
-    const { fields, files } = await readUploads(exchange, this.#parts.closing);
+    const { fields, files } = await readUploads(exchange);
     return { body: Object.fromEntries(fields), uploadIds: files.map(({ id }) => id) };
   }
 

@@ -10,61 +10,54 @@ import { readUpload } from './uploads.ts';
 /** Time for which browsers may cache a file. Files of messages hardly ever change. */
 const MAX_AGE_S = 3600;
 
-export interface AttachmentParts {
-  /** Aborted when the service begins to stop. */
-  readonly closing: AbortSignal;
-}
+/** The handlers that stream a message's file (decision H), and accept files to send (decision R1). */
+export const HANDLERS = {
+  // A browser saves the file and never shows it.
+  async getAttachment(exchange): Promise<Answer> {
+    const [id, n] = [exchange.param('id'), exchange.param('n')];
+    const form = formOf(readQuery(attachmentQuery, exchange.query));
+    const isIndex = /^\d{1,4}$/.test(n);
+    const file = isIndex ? await exchange.caller.attachments.open(id, Number(n), form) : undefined;
+    if (file === undefined) throw problem('attachment_not_found');
+    const etag = `"${file.version}"`;
+    const caching = {
+      ETag: etag,
+      'Cache-Control': `private, max-age=${MAX_AGE_S}`,
+      // Without these names, a browser could use the answer cached for one API key to serve a request with another
+      // key.
+      Vary: vary(exchange, 'X-API-Key', 'Authorization'),
+    };
+    if (isKnown(exchange, etag)) {
+      await file.close();
+      return { status: 304, headers: caching };
+    }
+    // If `If-Range` names another version of the file than `etag`, sends the whole file (RFC 9110, 13.1.5).
+    const isSame = [undefined, etag].includes(exchange.header('if-range'));
+    const asked = isSame ? exchange.header('range') : undefined;
+    const range = rangeOf(asked, file.bytes);
+    if (range === 'unsatisfiable') {
+      await file.close();
+      const headers = { 'Content-Range': `bytes */${file.bytes}` };
+      throw problem('range_not_satisfiable', { bytes: file.bytes }, { headers });
+    }
+    const { start, end } = range ?? { start: 0, end: file.bytes - 1 };
+    return {
+      status: range === undefined ? 200 : 206,
+      stream: { bytes: end - start + 1, read: () => file.read(start, end), close: () => file.close() },
+      headers: {
+        ...caching,
+        'Content-Type': mediaType(file.mimeType),
+        'Content-Disposition': disposition(file.name),
+        'Accept-Ranges': 'bytes',
+        ...(range !== undefined && { 'Content-Range': `bytes ${start}-${end}/${file.bytes}` }),
+      },
+    };
+  },
 
-/** Returns the handlers that stream a message's file (decision H), and accept files to send (decision R1). */
-export function attachmentHandlers({ closing }: AttachmentParts) {
-  return {
-    // A browser saves the file and never shows it.
-    async getAttachment(exchange): Promise<Answer> {
-      const [id, n] = [exchange.param('id'), exchange.param('n')];
-      const form = formOf(readQuery(attachmentQuery, exchange.query));
-      const isIndex = /^\d{1,4}$/.test(n);
-      const file = isIndex ? await exchange.caller.attachments.open(id, Number(n), form) : undefined;
-      if (file === undefined) throw problem('attachment_not_found');
-      const etag = `"${file.version}"`;
-      const caching = {
-        ETag: etag,
-        'Cache-Control': `private, max-age=${MAX_AGE_S}`,
-        // Without these names, a browser could use the answer cached for one API key to serve a request with another
-        // key.
-        Vary: vary(exchange, 'X-API-Key', 'Authorization'),
-      };
-      if (isKnown(exchange, etag)) {
-        await file.close();
-        return { status: 304, headers: caching };
-      }
-      // If `If-Range` names another version of the file than `etag`, sends the whole file (RFC 9110, 13.1.5).
-      const isSame = [undefined, etag].includes(exchange.header('if-range'));
-      const asked = isSame ? exchange.header('range') : undefined;
-      const range = rangeOf(asked, file.bytes);
-      if (range === 'unsatisfiable') {
-        await file.close();
-        const headers = { 'Content-Range': `bytes */${file.bytes}` };
-        throw problem('range_not_satisfiable', { bytes: file.bytes }, { headers });
-      }
-      const { start, end } = range ?? { start: 0, end: file.bytes - 1 };
-      return {
-        status: range === undefined ? 200 : 206,
-        stream: { bytes: end - start + 1, read: () => file.read(start, end), close: () => file.close() },
-        headers: {
-          ...caching,
-          'Content-Type': mediaType(file.mimeType),
-          'Content-Disposition': disposition(file.name),
-          'Accept-Ranges': 'bytes',
-          ...(range !== undefined && { 'Content-Range': `bytes ${start}-${end}/${file.bytes}` }),
-        },
-      };
-    },
-
-    async uploadAttachment(exchange) {
-      return { status: 201, body: await readUpload(exchange, closing) };
-    },
-  } satisfies Readonly<Record<string, Handler>>;
-}
+  async uploadAttachment(exchange) {
+    return { status: 201, body: await readUpload(exchange) };
+  },
+} satisfies Readonly<Record<string, Handler>>;
 
 interface Range {
   readonly start: number;

@@ -1,5 +1,4 @@
 import { resource } from '../resource.ts';
-import type { AttachmentParts } from './handlers.ts';
 
 /** Files of messages, and files to send. */
 export const attachmentResource = resource({
@@ -8,6 +7,6 @@ export const attachmentResource = resource({
     getAttachment: { method: 'GET', path: '/messages/{id}/attachments/{n}', key: 'header', access: ['read'] },
     uploadAttachment: { method: 'POST', path: '/attachments', key: 'header', access: ['send'] },
   },
-  handlers: async (parts: AttachmentParts) => (await import('./handlers.ts')).attachmentHandlers(parts),
+  handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
 });

@@ -8,8 +8,8 @@ import type { Form } from './multipart.ts';
 const MAX_BYTES = 100_000_000;
 
 /** Reads the one file of a request, which is its body or in a form, and stores it as an upload. */
-export function readUpload(exchange: Exchange, closing: AbortSignal): Promise<Upload> {
-  return isForm(exchange) ? oneOfForm(exchange, closing) : raw(exchange, closing);
+export function readUpload(exchange: Exchange): Promise<Upload> {
+  return isForm(exchange) ? oneOfForm(exchange) : raw(exchange);
 }
 
 /** Reports whether the body is a form, which may contain files. */
@@ -18,11 +18,11 @@ export function isForm(exchange: Exchange): boolean {
 }
 
 /** Reads a form and stores its files as uploads. On failure, throws the reason and leaves nothing behind. */
-export async function readUploads(exchange: Exchange, closing: AbortSignal): Promise<Form<Upload>> {
+export async function readUploads(exchange: Exchange): Promise<Form<Upload>> {
   const { uploads } = exchange.caller;
   // Loads the form reader on first use, because most services never receive a form.
   const { readForm } = await import('./multipart.ts');
-  const form = await readForm(exchange.request.headers, exchange.arrivingBody(closing), (file) => uploads.add(file));
+  const form = await readForm(exchange.request.headers, exchange.arrivingBody(), (file) => uploads.add(file));
   await removedOnFailure(uploads, form.files, () => {
     if (form.failure !== undefined) throw form.failure;
     exchange.caller.assertAlive?.();
@@ -30,9 +30,9 @@ export async function readUploads(exchange: Exchange, closing: AbortSignal): Pro
   return form;
 }
 
-async function oneOfForm(exchange: Exchange, closing: AbortSignal): Promise<Upload> {
+async function oneOfForm(exchange: Exchange): Promise<Upload> {
   const { uploads } = exchange.caller;
-  const { fields, files } = await readUploads(exchange, closing);
+  const { fields, files } = await readUploads(exchange);
   const [upload, second] = files;
   await removedOnFailure(uploads, files, () => {
     const message = 'The form must have one file, and nothing else.';
@@ -43,7 +43,7 @@ async function oneOfForm(exchange: Exchange, closing: AbortSignal): Promise<Uplo
   return upload as Upload;
 }
 
-async function raw(exchange: Exchange, closing: AbortSignal): Promise<Upload> {
+async function raw(exchange: Exchange): Promise<Upload> {
   const { uploads } = exchange.caller;
   if (Number(exchange.header('content-length') ?? 0) > MAX_BYTES) throw problem('upload_too_large');
   const name = fileNameIn(exchange.header('content-disposition') ?? '');
@@ -53,7 +53,7 @@ async function raw(exchange: Exchange, closing: AbortSignal): Promise<Upload> {
     throw invalidRequest([{ pointer: 'Content-Disposition', message }]);
   }
   const mimeType = exchange.header('content-type')?.split(';')[0]?.trim();
-  const upload = await uploads.add({ name, mimeType, content: exchange.arrivingBody(closing) });
+  const upload = await uploads.add({ name, mimeType, content: exchange.arrivingBody() });
   await removedOnFailure(uploads, [upload], () => exchange.caller.assertAlive?.());
   return upload;
 }

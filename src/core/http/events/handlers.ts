@@ -3,7 +3,6 @@ import { allowedWait } from '../../model/caller.ts';
 import { MS_PER_S } from '../../model/durations.ts';
 import type { IncludeSet } from '../../model/include.ts';
 import { decodeOffset, isAfter, type Offset } from '../../model/offset.ts';
-import type { Clock } from '../../model/ports/host-ports.ts';
 import type { StreamForm, StreamRequest } from '../../model/ports/streams-ports.ts';
 import { problem } from '../../model/problems.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
@@ -37,9 +36,6 @@ export interface EventSource {
   readonly ready: (include: IncludeSet) => Promise<void> | undefined;
   /** Opens an endless stream of events. Rejects with the AppError to answer with. */
   readonly openStream: (request: StreamRequest, form: StreamForm) => Promise<LiveAnswer>;
-  readonly clock: Clock;
-  /** Aborted when the service begins to stop. */
-  readonly closing: AbortSignal;
 }
 
 /** Returns the handlers for events after an offset: one page, or an endless stream (decisions G4, Q1). */
@@ -80,8 +76,7 @@ async function stream({ openStream }: EventSource, exchange: Exchange, form: Str
   return { status: 200, live, headers };
 }
 
-async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
-  const { ready } = source;
+async function page({ ready }: EventSource, exchange: Exchange): Promise<Answer> {
   const { feed, json } = exchange.caller;
   const { after, changes, limit, include, wait = 0, ...narrowing } = readQuery(eventsQuery, exchange.query);
   const wanted = feed.wanted(narrowing) ?? EVERYTHING;
@@ -119,7 +114,6 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   if (wait === 0) await readPage();
   else {
     await readWithin(allowedWait(exchange.caller, wait) * MS_PER_S, {
-      source,
       exchange,
       changes,
       position,
@@ -134,7 +128,6 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
 }
 
 interface Waiting {
-  readonly source: EventSource;
   readonly exchange: Exchange;
   readonly changes: boolean;
   readonly position: Offset;
@@ -146,12 +139,8 @@ interface Waiting {
  * Reads pages until `isDone` returns true, the time is up, the client has disconnected, or the service stops. Throws
  * `limited_key_refused` if the key is revoked or expires meanwhile.
  */
-async function readWithin(
-  ms: number,
-  { source, exchange, changes, position, readPage, isDone }: Waiting,
-): Promise<void> {
-  const { clock, closing } = source;
-  const { caller, signal } = exchange;
+async function readWithin(ms: number, { exchange, changes, position, readPage, isDone }: Waiting): Promise<void> {
+  const { caller, signal, clock, closing } = exchange;
   const news = new Wakeup(clock);
   let hasKeyEnded = false;
   let mayHaveMore = false;

@@ -2,7 +2,6 @@ import type { Mistake } from '../../model/errors.ts';
 import type { CallerSender, SendAnswer } from '../../model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../../model/problems.ts';
 import { withoutJunk } from '../../model/without-junk.ts';
-import type { Counters } from '../../runtime/counters.ts';
 import { countedSend } from '../../runtime/send-counter.ts';
 import { checkBody } from '../../schema/mistakes.ts';
 import { pageLink } from '../../schema/page-link.ts';
@@ -15,80 +14,65 @@ import { attachmentPath, MAX_ATTACHMENTS, messageQuery, rendered, sendBody, sing
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' };
 
-export interface MessageParts {
-  readonly counters: Counters;
-  /** Aborted when the service begins to stop. */
-  readonly closing: AbortSignal;
-}
+/** The handlers that read and send messages. */
+export const HANDLERS = {
+  async listMessages({ query, caller }) {
+    const { junk, ...asked } = readQuery(messageQuery, query);
+    const { conversation_id: conversationId, since: sinceNs, include_hidden: withHidden, ...others } = asked;
+    const { page, content } = await fittingMessages(others.limit, async (limit) => {
+      const found = await caller.reader.listMessages({ conversationId, sinceNs, withHidden, ...others, limit });
+      return junk === false ? { ...found, items: withoutJunk(found.items, (message) => message, caller) } : found;
+    });
+    if (page.next === undefined) return { status: 200, content };
+    const link = pageLink(messageQuery, query, { cursor: page.next, offset: undefined });
+    return { status: 200, content, headers: { Link: link } };
+  },
 
-export function messageHandlers({ counters, closing }: MessageParts) {
-  return {
-    async listMessages({ query, caller }) {
-      const { junk, ...asked } = readQuery(messageQuery, query);
-      const { conversation_id: conversationId, since: sinceNs, include_hidden: withHidden, ...others } = asked;
-      const { page, content } = await fittingMessages(others.limit, async (limit) => {
-        const found = await caller.reader.listMessages({ conversationId, sinceNs, withHidden, ...others, limit });
-        return junk === false ? { ...found, items: withoutJunk(found.items, (message) => message, caller) } : found;
-      });
-      if (page.next === undefined) return { status: 200, content };
-      const link = pageLink(messageQuery, query, { cursor: page.next, offset: undefined });
-      return { status: 200, content, headers: { Link: link } };
-    },
+  async getMessage(exchange) {
+    const id = exchange.param('id');
+    const { include } = readQuery(singleMessageQuery, exchange.query);
+    const message = await exchange.caller.reader.message(id, { include });
+    if (message === undefined) throw problem('message_not_found');
+    return { status: 200, body: message };
+  },
 
-    async getMessage(exchange) {
-      const id = exchange.param('id');
-      const { include } = readQuery(singleMessageQuery, exchange.query);
-      const message = await exchange.caller.reader.message(id, { include });
-      if (message === undefined) throw problem('message_not_found');
-      return { status: 200, body: message };
-    },
-
-    async sendMessage(exchange) {
-      const sending: Sending = { exchange, counters };
-      const answer = isForm(exchange) ? await sendForm(sending, closing) : await send(sending, await exchange.json());
-      if (answer.kind === 'dry_run') return { status: 200, body: answer.dryRun };
-      const { replayed } = answer;
-      if (answer.kind === 'deferred') {
-        const { path, body } = answer.deferred;
-        return { status: 202, body, headers: { Location: path, ...(replayed && REPLAYED) } };
-      }
-      const { confirmed, message } = answer;
-      return {
-        status: confirmed ? 201 : 202,
-        body: message,
-        headers: {
-          ...(confirmed && { Location: `messages/${message.id}` }),
-          ...(replayed && REPLAYED),
-        },
-      };
-    },
-  } satisfies Readonly<Record<string, Handler>>;
-}
-
-interface Sending {
-  readonly exchange: Exchange;
-  readonly counters: Counters;
-}
+  async sendMessage(exchange) {
+    const answer = isForm(exchange) ? await sendForm(exchange) : await send(exchange, await exchange.json());
+    if (answer.kind === 'dry_run') return { status: 200, body: answer.dryRun };
+    const { replayed } = answer;
+    if (answer.kind === 'deferred') {
+      const { path, body } = answer.deferred;
+      return { status: 202, body, headers: { Location: path, ...(replayed && REPLAYED) } };
+    }
+    const { confirmed, message } = answer;
+    return {
+      status: confirmed ? 201 : 202,
+      body: message,
+      headers: {
+        ...(confirmed && { Location: `messages/${message.id}` }),
+        ...(replayed && REPLAYED),
+      },
+    };
+  },
+} satisfies Readonly<Record<string, Handler>>;
 
 /**
  * Sends the message that a form describes, with the files in the form. Always removes the uploaded files afterwards.
  */
-async function sendForm(sending: Sending, closing: AbortSignal): Promise<SendAnswer> {
-  const { exchange } = sending;
-  const { fields, files } = await readUploads(exchange, closing);
+async function sendForm(exchange: Exchange): Promise<SendAnswer> {
+  const { fields, files } = await readUploads(exchange);
   const ids = files.map(({ id }) => id);
   try {
-    return await send(sending, exchange.strictly(bodyOfForm(fields, ids)));
+    return await send(exchange, exchange.strictly(bodyOfForm(fields, ids)));
   } finally {
     await exchange.caller.uploads.remove(ids);
   }
 }
 
-async function send(sending: Sending, body: unknown): Promise<SendAnswer> {
-  const { exchange, counters } = sending;
+async function send(exchange: Exchange, body: unknown): Promise<SendAnswer> {
   const { sender, uploads } = exchange.caller;
   const key = exchange.header('idempotency-key');
-  const { attachment_ids: ids = [], ...request } = await readSend(sending, body);
+  const { attachment_ids: ids = [], ...request } = await readSend(exchange, body);
   const answer = await countedSend(
     sender.send({
       ...request,
@@ -96,7 +80,7 @@ async function send(sending: Sending, body: unknown): Promise<SendAnswer> {
       ...(ids.length > 0 && { uploads: uploads.files(ids) }),
       ...(key !== undefined && { idempotencyKey: { kind: 'client', key } }),
     }),
-    counters,
+    exchange.counters,
   );
   if (answer.kind !== 'dry_run') await uploads.discard(ids);
   return answer;
@@ -105,7 +89,7 @@ async function send(sending: Sending, body: unknown): Promise<SendAnswer> {
 /**
  * Reads a send. Throws all its mistakes together: those in the header, the body and the files on disk (decision D7).
  */
-async function readSend({ exchange }: Sending, body: unknown) {
+async function readSend(exchange: Exchange, body: unknown) {
   const { sender } = exchange.caller;
   const checked = checkBody(sendBody, body);
   const inHeader = headerMistakes(exchange.header('idempotency-key'));

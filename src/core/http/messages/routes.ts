@@ -1,5 +1,4 @@
 import { resource } from '../resource.ts';
-import type { MessageParts } from './handlers.ts';
 
 /** Reads and sends messages. */
 export const messageResource = resource({
@@ -9,6 +8,6 @@ export const messageResource = resource({
     listMessages: { method: 'GET', path: '/messages', key: 'header', access: ['read'] },
     getMessage: { method: 'GET', path: '/messages/{id}', key: 'header', access: ['read'] },
   },
-  handlers: async (parts: MessageParts) => (await import('./handlers.ts')).messageHandlers(parts),
+  handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
 });

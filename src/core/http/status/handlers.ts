@@ -12,24 +12,22 @@ export interface StatusHandlerParts {
   readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
   /** Loads the settings in use. */
   readonly appSettings: () => Promise<readonly ShownSetting[]>;
-  /** Returns the address of the port, without a path. */
-  readonly ownUrl: () => string;
 }
 
 /** Returns the handlers for the service's health, status, settings and permissions (decisions H, Z3). */
-export function statusHandlers({ health, checkPermissions, appSettings, ownUrl }: StatusHandlerParts) {
+export function statusHandlers({ health, checkPermissions, appSettings }: StatusHandlerParts) {
   return {
     getHealth: () => ({ status: 200, body: { status: 'ok', backend: health() } satisfies Health }),
 
-    async getStatus({ query, request, arrival, caller }) {
+    async getStatus({ query, request, arrival, caller, serviceUrl }) {
       const { as } = readQuery(statusQuery, query);
       const report = await caller.status();
       if (as === undefined) {
-        return { status: 200, body: arrival === 'socket' ? { ...report, url: ownUrl() } : report };
+        return { status: 200, body: arrival === 'socket' ? { ...report, url: serviceUrl } : report };
       }
       // `checkHost` has accepted the request's Host, so the user's browser can reach this service at that Host. Over
       // the Unix socket, the Host is only `localhost`, without a port.
-      const url = arrival === 'socket' ? ownUrl() : `http://${request.headers.host ?? '127.0.0.1'}`;
+      const url = arrival === 'socket' ? serviceUrl : `http://${request.headers.host ?? '127.0.0.1'}`;
       const text = menuText(report, as, { url });
       return { status: 200, content: { type: 'text/plain; charset=utf-8', text } };
     },

@@ -2,7 +2,6 @@ import type { Answer } from '../../../core/http/answer.ts';
 import type { Exchange } from '../../../core/http/exchange.ts';
 import type { Route } from '../../../core/http/route.ts';
 import type { ServedRoute } from '../../../core/http/router.ts';
-import type { RouteHost } from '../../../core/http/server.ts';
 import { fleetProblem } from '../problems.ts';
 import { Unanswered } from '../protocol/call.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
@@ -35,11 +34,11 @@ export function isPassedOn(path: string): boolean {
 }
 
 /** Returns the way through to each Mac: its whole API, as if it were asked there. */
-export function forwardRoutes(parts: ForwardParts, { closing }: RouteHost): readonly ServedRoute[] {
+export function forwardRoutes(parts: ForwardParts): readonly ServedRoute[] {
   const open = new Map<string, number>();
   const handler = (exchange: Exchange): Promise<Answer> => {
     if (!exchange.hasCaller) keepsOpen(open, exchange);
-    return forward(parts, exchange, closing);
+    return forward(parts, exchange);
   };
   return PASS_ON.map((route) => ({ route, handler }));
 }
@@ -67,7 +66,7 @@ function keyOf(headers: PassedHeaders): string {
     .trim();
 }
 
-async function forward(parts: ForwardParts, exchange: Exchange, closing: AbortSignal): Promise<Answer> {
+async function forward(parts: ForwardParts, exchange: Exchange): Promise<Answer> {
   const [, member = '', wanted, path = '/'] = PATH.exec(exchange.path) ?? [];
   const { method, hasCaller: isOwner, request } = exchange;
   const query = askedQuery(exchange.rawQuery, parts.apiKey);
@@ -76,7 +75,7 @@ async function forward(parts: ForwardParts, exchange: Exchange, closing: AbortSi
   const question: Question = {
     ...{ member, method, isOwner, path: target, signal: exchange.signal },
     headers: askedHeaders(request.headers, isOwner, parts.apiKey),
-    body: hasBody ? exchange.arrivingBody(closing) : undefined,
+    body: hasBody ? exchange.arrivingBody() : undefined,
   };
   const key = exchange.header('idempotency-key');
   const isSend = method === 'POST' && path === SEND;

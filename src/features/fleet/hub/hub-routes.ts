@@ -9,7 +9,7 @@ import { handlersOf, servedRoutes } from '../../../core/http/resource.ts';
 import { RESOURCES } from '../../../core/http/resources.ts';
 import { pathOf, type Route } from '../../../core/http/route.ts';
 import type { Handler, ServedRoute } from '../../../core/http/router.ts';
-import type { AcceptWebSocket, RouteHost } from '../../../core/http/server.ts';
+import type { AcceptWebSocket } from '../../../core/http/server.ts';
 import type { Health } from '../../../core/http/status/answers.ts';
 import { webhookResource } from '../../../core/http/webhooks/routes.ts';
 import type { Caller } from '../../../core/model/caller.ts';
@@ -21,7 +21,7 @@ import { mergedConversations } from './merged-conversations.ts';
 
 export interface HubRouteParts extends ForwardParts {
   readonly feed: HubFeed;
-  readonly events: Omit<EventSource, 'closing'>;
+  readonly events: EventSource;
   readonly features: readonly Feature[];
   readonly status: HubStatus;
   readonly writeMetrics: (to: MetricWriter) => void;
@@ -36,9 +36,9 @@ export const HUB_OPERATIONS: readonly string[] = [
 ];
 
 /** Returns what a hub serves: its own operations, the way through to each Mac, and where to find all others. */
-export function hubRoutes(parts: HubRouteParts, host: RouteHost): readonly ServedRoute[] {
+export function hubRoutes(parts: HubRouteParts): readonly ServedRoute[] {
   const { macs } = parts;
-  const events = handlersOf(eventResource, { ...parts.events, ...host });
+  const events = handlersOf(eventResource, parts.events);
   const own: Readonly<Record<string, Handler>> = {
     getHealth: () => ({ status: 200, body: { status: 'ok', backend: parts.status.health() } satisfies Health }),
     listEvents: (exchange) => ofOneMac(parts, exchange, events.listEvents),
@@ -65,7 +65,7 @@ export function hubRoutes(parts: HubRouteParts, host: RouteHost): readonly Serve
     ...parts.features.filter((one) => one.isForHubs).flatMap((one) => servedRoutes(one, undefined)),
     ...ofMac.map(([id, route]) => ({ route, handler: own[id] ?? needsMac(route) })),
     { route: LIST_MACS, handler: () => ({ status: 200, body: macs.list() }) },
-    ...forwardRoutes(parts, host),
+    ...forwardRoutes(parts),
   ];
 }
 

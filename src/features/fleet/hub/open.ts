@@ -112,7 +112,7 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
   const owner = { key: undefined, feed, json, webhooks } as unknown as Caller;
   const routes = {
     ...{ ...parts, status, features: host.features, apiKey: config.auth.apiKey },
-    events: { ready, clock, openStream: streams.open.bind(streams) },
+    events: { ready, openStream: streams.open.bind(streams) },
     writeMetrics: hubMetrics({ ...parts, status, webSockets, streams }),
   };
   return new HttpServer({
@@ -120,7 +120,7 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
     apiKey: config.auth.apiKey,
     // A limited key is a Mac's: it is passed on to that Mac, and opens nothing here.
     callers: { owner, find: () => undefined },
-    routes: (server) => hubRoutes(routes, server),
+    routes: hubRoutes(routes),
     pages: servicePages(
       () => status.notReady(),
       async () => (await import('./hub-document.ts')).hubDocument(version, ofHub),

@@ -68,7 +68,7 @@ const counts = (answer: string): readonly number[] => TEXTS.map((text) => answer
 const ONCE = [1, 1, 1, 1];
 /** Returns the chats to which Messages was told to send. */
 const sentTo = (text: string) =>
-  mac.calls.filter(({ values }) => values.BODY === text).map(({ values }) => values.CHAT_IDS?.split('\n')[0]);
+  mac.calls.filter(({ values }) => values.BODY === text).map(({ values }) => values.CHAT_ID);
 
 test('an agent has one conversation, which it reads, searches, hears and answers by any id', async () => {
   const list = (await agent.call('conversations_list', {})).text;

@@ -31,7 +31,7 @@ afterAll(async () => {
 const send = (recipient: string, body: string) => service.post('/messages', { recipient, body });
 const ask = (body: Readonly<Record<string, unknown>>) => service.post('/messages', body);
 const idsTried = (body: string) =>
-  mac.calls.filter(({ values }) => values.BODY === body).map((one) => one.values.CHAT_IDS);
+  mac.calls.filter(({ values }) => values.BODY === body).map((one) => one.values.CHAT_ID);
 const dialog = () => mac.command<{ isOpen: boolean; shown: number }>({ do: 'dialog' });
 
 async function automation(): Promise<Permission | undefined> {

@@ -29,7 +29,7 @@ export interface RecordedCall {
   readonly arguments: readonly string[];
   /** Names of all environment variables of the run. */
   readonly environment: readonly string[];
-  readonly values: Readonly<Partial<Record<'RECIPIENT' | 'CHAT_IDS' | 'SERVICE' | 'BODY' | 'ATTACHMENT', string>>>;
+  readonly values: Readonly<Partial<Record<'RECIPIENT' | 'CHAT_ID' | 'SERVICE' | 'BODY' | 'ATTACHMENT', string>>>;
   /** Key: a name in `values`. Value: the UTF-8 bytes of its value, in hexadecimal. */
   readonly bytes: Readonly<Record<string, string>>;
 }

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { basename } from 'node:path';
 
 const [tool, socketPath, recordPath, ...given] = process.argv.slice(2);
-const names = ['RECIPIENT', 'CHAT_IDS', 'SERVICE', 'BODY', 'ATTACHMENT'];
+const names = ['RECIPIENT', 'CHAT_ID', 'SERVICE', 'BODY', 'ATTACHMENT'];
 const values = Object.fromEntries(names.map((name) => [name, process.env[`POSTERN_${name}`]]));
 
 // Values are recorded as hexadecimal UTF-8 too, so that a test can check every byte.
@@ -78,7 +78,7 @@ function scriptCommand() {
   return {
     do: 'send',
     recipient: values.RECIPIENT ?? '',
-    chatId: values.CHAT_IDS ?? '',
+    chatId: values.CHAT_ID ?? '',
     service: values.SERVICE ?? '',
     ...(values.ATTACHMENT ? { attachment: values.ATTACHMENT } : { body: values.BODY }),
   };

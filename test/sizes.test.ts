@@ -24,7 +24,7 @@ const MOST_PARTS = 8;
 /** What is made of more parts. The list only shrinks. */
 const LARGE: readonly string[] = [
   // They join rooms: each part is used in one line, to make something smaller.
-  ...['AccessCore', 'HttpServerParts', 'MacServerParts', 'ServerParts'],
+  ...['AccessCore', 'MacServerParts', 'ServerParts'],
   // They are split when they are next changed.
   ...['SearchParts', 'UpdatesParts'],
 ];

@@ -39,13 +39,10 @@ export async function serve(core: Core): Promise<HttpServer> {
 async function openHttp(core: Core): Promise<HttpServer> {
   const { config, host, connection, owner, webSockets, streams, status } = core;
   return macServer({
-    clock: host.clock,
-    log: host.log,
+    host: { clock: host.clock, log: host.log, counters: core.counters, cli: host.cli },
     version: host.version,
     features: host.features,
     pages: await featurePages(host.features),
-    counters: core.counters,
-    cli: host.cli,
     appSettings: () => settingsOf(core),
     settings: config.server,
     apiKey: config.auth.apiKey,

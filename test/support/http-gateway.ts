@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import type { SearchHit } from '../../src/client/types.ts';
+import type { ServerHost } from '../../src/core/http/exchange.ts';
 import type { HttpServer } from '../../src/core/http/server.ts';
 import { type MacServerParts, macServer } from '../../src/core/mac-server.ts';
 import type { Caller } from '../../src/core/model/caller.ts';
@@ -218,7 +219,7 @@ export interface Call {
   readonly key?: boolean;
 }
 
-type Options = Partial<Omit<MacServerParts, 'settings' | 'callers'> & Omit<Caller, 'key'>> & {
+type Options = Partial<Omit<MacServerParts, 'settings' | 'callers' | 'host'> & ServerHost & Omit<Caller, 'key'>> & {
   readonly mcp?: { readonly mcp: McpService; readonly settings: { readonly allowOwnerKey: boolean } };
   readonly settings?: Partial<MacServerParts['settings']>;
   /** The limited key that `LIMITED_KEY` stands for; none if absent. */
@@ -238,7 +239,7 @@ export class HttpGateway {
   backend: BackendHealth = { connected: true, message: null };
   url = '';
 
-  private constructor({ settings, limited, mcp: given, provide, ...options }: Options) {
+  private constructor({ settings, limited, mcp: given, provide, clock, log, counters, cli, ...options }: Options) {
     const ports = new Ports();
     ports.provide(CONTACTS, noContacts);
     ports.provide(SEARCH, this.search);
@@ -274,15 +275,13 @@ export class HttpGateway {
       health: () => this.backend,
       notReady: () => [],
       writeMetrics: () => undefined,
-      counters: new Counters(),
+      host: { clock: clock ?? systemClock, log: log ?? this.log, counters: counters ?? new Counters(), cli },
       version: '0.0.0',
       checkPermissions: () => Promise.resolve([]),
       openStream: () => Promise.reject(problem('not_found')),
       acceptWebSocket: () => {
         throw new Error('not used');
       },
-      clock: systemClock,
-      log: this.log,
       ...options,
     });
   }

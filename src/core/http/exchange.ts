@@ -27,13 +27,17 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATC
 
 const NO_QUERY = new URLSearchParams();
 
-/** The state shared by all exchanges of one server. */
-export interface ExchangeContext {
+/** What a server gives every exchange, whatever it serves. */
+export interface ServerHost {
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
   /** How a person runs a command with this service, for the hints of problems. */
   readonly cli?: CommandWords | undefined;
+}
+
+/** The state shared by all exchanges of one server. */
+export interface ExchangeContext extends ServerHost {
   /** Address of the port without a path; empty until it listens. */
   readonly url: string;
   readonly pages: OpenPages;

@@ -15,7 +15,7 @@ import { parseQuery } from '../schema/query-parameters.ts';
 import { AccessControl, type AccessSettings } from './access-control.ts';
 import { hasOwnTimeLimits } from './arriving.ts';
 import { OPEN_WEB_SOCKET } from './events/routes.ts';
-import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
+import { type Arrival, Exchange, type ExchangeContext, type ServerHost } from './exchange.ts';
 import {
   baseAddressOf,
   type HttpTimeouts,
@@ -62,10 +62,7 @@ export interface HttpServerParts {
   readonly acceptWebSocket: AcceptWebSocket;
   /** They answer the requests whose Host is another name of this service. */
   readonly otherHosts?: readonly OtherHost[] | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly counters: Counters;
-  readonly cli?: CommandWords | undefined;
+  readonly host: ServerHost;
   readonly timeouts?: HttpTimeouts | undefined;
 }
 
@@ -99,15 +96,12 @@ export class HttpServer implements ExchangeContext {
   #closing: Promise<void> | undefined;
 
   constructor(parts: HttpServerParts) {
-    const { counters, pages, routes, timeouts = TIMEOUTS } = parts;
+    const { host, pages, routes, timeouts = TIMEOUTS } = parts;
     this.#timeouts = timeouts;
-    this.clock = parts.clock;
-    this.log = parts.log;
-    this.counters = counters;
-    this.cli = parts.cli;
+    ({ clock: this.clock, log: this.log, counters: this.counters, cli: this.cli } = host);
     this.pages = pages;
     this.#acceptWebSocket = parts.acceptWebSocket;
-    this.#pipelines = new Pipelines(parts);
+    this.#pipelines = new Pipelines(host);
     this.#fixed = fixedPaths(routes.map(({ route }) => route));
     this.#access = new AccessControl({ ...parts, openPaths: pages });
     this.#otherHosts = parts.otherHosts ?? [];

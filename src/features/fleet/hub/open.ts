@@ -128,7 +128,7 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
     ),
     isPassedOn,
     acceptWebSocket: ofOneMacToo(parts, (...handshake) => webSockets.accept(...handshake)),
-    ...{ clock, log, counters },
+    host: { clock, log, counters },
   });
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
@@ -42,9 +43,10 @@ inBrowser('the parts of the reference are listed above it, and each leads to its
   const names = await page.locator('.opblock-tag > a, .opblock-tag > :first-child').allTextContents();
   expect(await links.allTextContents()).toEqual(names);
   await links.last().click();
-  const place = await page.locator('.opblock-tag').last().boundingBox();
-  const viewport = page.viewportSize();
-  expect(place?.y).toBeLessThan(viewport?.height ?? 0);
+  const height = page.viewportSize()?.height ?? 0;
+  await eventually(async () =>
+    expect((await page.locator('.opblock-tag').last().boundingBox())?.y).toBeLessThan(height),
+  );
   expect((await page.locator('#parts').boundingBox())?.y).toBe(0);
 });
 

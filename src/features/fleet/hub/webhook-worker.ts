@@ -206,8 +206,9 @@ export class WebhookWorker {
       if (this.#message === message && !this.#hasSlept()) message.nak();
       return;
     }
-    if (result.outcome === 'failed' && webhook.on_failure === 'hold')
+    if (result.outcome === 'failed' && webhook.on_failure === 'hold') {
       return this.#hold(message, entry, result, webhook);
+    }
     message.ack();
     this.#last = { n: known.n, seq: entry.rowId, ms: entry.offset.atMs };
     this.#parts.deliveries.ended(entry, webhook, result);

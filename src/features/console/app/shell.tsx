@@ -27,7 +27,7 @@ export function showNavigation(): void {
 /** Marks the navigation links of the view that the address names. */
 export function markCurrent(): void {
   current.value = currentRoute().view;
-  element('app').dataset.view = current.value;
+  element('app').dataset.current = current.value;
 }
 
 type Connection = 'unknown' | 'good' | 'warning' | 'bad';

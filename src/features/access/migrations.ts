@@ -59,10 +59,13 @@ export const ACCESS_MIGRATIONS: readonly string[] = [
    ) STRICT;
    CREATE INDEX IF NOT EXISTS audit_by_time ON audit (at_ms);
    CREATE INDEX IF NOT EXISTS audit_by_ask ON audit (ask, at_ms) WHERE ask IS NOT NULL;
-   CREATE INDEX IF NOT EXISTS audit_of_asks ON audit (key_id, at_ms, action, outcome, is_new) WHERE ask IS NOT NULL;
-   CREATE INDEX IF NOT EXISTS audit_of_all_asks ON audit (at_ms, action, outcome) WHERE ask IS NOT NULL;
    CREATE TABLE IF NOT EXISTS secret (
      name TEXT PRIMARY KEY,
      value TEXT NOT NULL
    ) STRICT, WITHOUT ROWID;`,
+  // The caps of a send are counted in these indexes alone.
+  `DROP INDEX IF EXISTS audit_of_asks;
+   DROP INDEX IF EXISTS audit_of_all_asks;
+   CREATE INDEX audit_of_asks ON audit (key_id, at_ms, action, outcome, is_new) WHERE ask IS NOT NULL;
+   CREATE INDEX audit_of_all_asks ON audit (at_ms, action, outcome) WHERE ask IS NOT NULL;`,
 ];

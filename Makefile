@@ -1,7 +1,7 @@
 # Works with GNU make 3.81, which is the one macOS has. `make` alone lists the targets.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run demo fleet install uninstall build docs release mcpb test test-slow test-fleet test-long lint check bench bench-quick clean
+.PHONY: help run demo fleet install uninstall build docs release mcpb test test-slow test-faults test-fleet test-long lint check bench bench-quick clean
 
 # `make run` and `make install` need few of the packages. Where all of them are, those are used; what needs all installs
 # them when only the few are there.
@@ -51,9 +51,12 @@ mcpb: $(PACKAGES) ## pack dist/postern.mcpb, for clients that install MCP bundle
 test: $(BUILD) $(PROGRAMS) ## run the tests
 	npm test --silent -- --testPathIgnorePatterns /node_modules/ '/test/($(SLOW))/'
 
-test-slow: $(BUILD) $(PROGRAMS) ## what takes longer: costs, pages in a browser, faults, installation
+test-slow: $(BUILD) $(PROGRAMS) ## what takes longer: costs, pages in a browser, kills, installation
 	npm test --silent -- -w 2 test/cost
-	npm test --silent -- --testPathIgnorePatterns /node_modules/ /test/faults/fleet -- test/browser test/faults test/fleet test/install
+	npm test --silent -- test/browser test/fleet test/install test/faults/kill test/faults/sends
+
+test-faults: $(BUILD) $(PROGRAMS) ## a service that is starved, flooded and lied to: five minutes
+	npm test --silent -- --runInBand --testPathIgnorePatterns /node_modules/ /test/faults/fleet -- test/faults
 
 test-fleet: $(BUILD) $(PROGRAMS) ## fleets whose parts are killed, stopped and lost, five minutes; needs nats-server
 	npm test --silent -- --runInBand test/faults/fleet

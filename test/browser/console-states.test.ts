@@ -156,6 +156,18 @@ describe('the console, in every state', () => {
     await resize(page, 1280, 800);
   });
 
+  inBrowser('leaves room for what happened in an event, however wide the window is', async () => {
+    const { page } = there();
+    await page.evaluate(`location.hash = '#/events'`);
+    for (const width of [390, 770, 1100, 1110]) {
+      await resize(page, width, 800);
+      const sum = page.locator('#events .ev[data-key] .sum').first();
+      await sum.waitFor({ state: 'attached' });
+      expect((await sum.boundingBox())?.width).toBeGreaterThan(200);
+    }
+    await resize(page, 1280, 800);
+  });
+
   inBrowser('has all titles at one height', async () => {
     const { page } = there();
     for (const [width, height] of [

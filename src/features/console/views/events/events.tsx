@@ -28,8 +28,8 @@ import { conversationIdOf, conversationName, GROUPS, type Group, groupOf, senten
 import { MacChoice } from './mac-choice.tsx';
 
 const ROW_PX = 36;
-const PHONE_ROW_PX = 60;
-const NARROW = matchMedia('(max-width: 760px)');
+const NARROW_ROW_PX = 60;
+const NARROW = matchMedia('(max-width: 1100px)');
 const STREAM = '-N -H "Accept: application/x-ndjson" ';
 
 /** Changes with every event that arrives while the view is on the screen. */
@@ -212,7 +212,7 @@ const Rows = (): VNode => (
       </div>
     }
     items={shown.value}
-    height={isNarrow.value ? PHONE_ROW_PX : ROW_PX}
+    height={isNarrow.value ? NARROW_ROW_PX : ROW_PX}
     keyOf={({ key }) => key}
     row={(taken) => <Row taken={taken} />}
     handle={list}

@@ -150,6 +150,45 @@ describe('the console, with the keyboard alone', () => {
     await page.keyboard.press('Enter');
   });
 
+  inBrowser('stands in the box for writing after a conversation was chosen with Control and K', async () => {
+    const { page } = there();
+    await page.evaluate(`location.hash = '#/overview'`);
+    await page.locator('#verdict').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.locator('dialog.palette input:focus').waitFor();
+    await page.keyboard.type('cho');
+    await page.locator('#choices [aria-selected="true"]', { hasText: 'Cho Tanaka' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.locator('#body:focus').waitFor();
+    // Each of these letters would be a shortcut.
+    await page.keyboard.type('n/?');
+    expect(await page.inputValue('#body')).toBe('n/?');
+    await page.fill('#body', '');
+  });
+
+  inBrowser('takes with Enter only what fits all letters after Control and K, also if it comes late', async () => {
+    const { page } = there();
+    let answer = () => {};
+    const late = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/api/v1/contacts?*', async (route) => {
+      await late;
+      await route.continue();
+    });
+    await page.evaluate(`location.hash = '#/overview'`);
+    await page.locator('#overview:not([hidden])').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.locator('dialog.palette input:focus').waitFor();
+    const asked = page.waitForRequest('**/api/v1/contacts?*');
+    await page.keyboard.insertText('tanaka');
+    await page.keyboard.press('Enter');
+    await asked;
+    expect(await page.locator('#choices li').allTextContents()).toEqual(['Search messages for “tanaka”']);
+    answer();
+    await page.locator('#body:focus').waitFor();
+    expect(await page.textContent('#thread-title')).toBe('Cho Tanaka');
+    await page.unroute('**/api/v1/contacts?*');
+  });
+
   inBrowser('goes anywhere with Control and K, or with g and a letter', async () => {
     const { page } = there();
     await page.keyboard.press('Control+k');

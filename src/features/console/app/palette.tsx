@@ -1,12 +1,12 @@
 // The box for searching or jumping to people, groups, views and actions by name; and the keyboard shortcuts.
 
-import { useSignal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import type { TargetedKeyboardEvent, VNode } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Icon } from '../parts/parts.tsx';
 import { copy } from '../parts/toast.ts';
 import { opened } from '../parts/view.tsx';
-import { type Entry, suggestions } from '../service/directory.ts';
+import { type Entry, hasWords, suggestions } from '../service/directory.ts';
 import { navigationItems } from '../service/navigation.ts';
 import { consoleOf, placeName, WAY_BACK } from '../service/place.ts';
 import { keepPreference, MODIFIER, schemeNow } from '../service/preferences.ts';
@@ -68,8 +68,8 @@ function actions(): readonly Choice[] {
   ];
 }
 
-/** Returns the people and groups, the actions, and the search that fit what was typed. */
-async function choicesFor(typed: string): Promise<readonly Choice[]> {
+/** Returns these people and groups, and the actions and the search that fit what was typed. */
+function choicesFor(typed: string, people: readonly Entry[]): readonly Choice[] {
   const words = typed.toLowerCase();
   const matching = actions().filter(({ text, detail }) => `${text} ${detail}`.toLowerCase().includes(words));
   if (!may('read') || words === '') return matching;
@@ -79,43 +79,90 @@ async function choicesFor(typed: string): Promise<readonly Choice[]> {
     detail: '',
     run: () => searchFor(typed),
   };
-  return [...(await suggestions(words)).map(choiceOf), ...matching, ...(serves('searchMessages') ? [search] : [])];
+  return [...people.map(choiceOf), ...matching, ...(serves('searchMessages') ? [search] : [])];
 }
 
 function choiceOf({ id, name, detail, isGroup, conversation = `any;-;${id}`, mac }: Entry): Choice {
-  const hash = pathOfConversation(conversation);
-  const choice = linkTo(isGroup ? 'people' : 'chat', name, detail, hash);
-  return mac === undefined ? choice : { ...choice, detail: `${mac} · ${detail}`, run: leadTo(consoleOf(mac, hash)) };
+  const choice = { icon: isGroup ? 'people' : 'chat', text: name };
+  if (mac === undefined) return { ...choice, detail, run: () => writeIn(conversation) };
+  return { ...choice, detail: `${mac} · ${detail}`, run: leadTo(consoleOf(mac, pathOfConversation(conversation))) };
+}
+
+const keyOf = ({ text, detail }: Choice): string => `${text} ${detail}`;
+
+/** The choices for what is typed: at once those that the page knows, then all people and groups. */
+class Choosing {
+  readonly found = signal(choicesFor('', []));
+  /** Place of the selected choice. */
+  readonly at = signal(0);
+  #text = '';
+  #people: readonly Entry[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** The answer for the text, once it was asked for: whether nothing else was typed meanwhile. */
+  #answer: Promise<boolean> | undefined;
+  /** Key of the choice that somebody moved to. */
+  #chosen: string | undefined;
+
+  typed(text: string): void {
+    clearTimeout(this.#timer);
+    this.#text = text.trim();
+    this.#answer = undefined;
+    this.#chosen = undefined;
+    this.#show(this.#people.filter((entry) => this.#text !== '' && hasWords(entry, text)));
+    this.#timer = setTimeout(() => void this.#answered(), WAIT_MS);
+  }
+
+  step(by: number): void {
+    const { length } = this.found.value;
+    if (length === 0) return;
+    this.at.value = (this.at.value + by + length) % length;
+    const selected = this.found.value[this.at.value];
+    this.#chosen = selected && keyOf(selected);
+  }
+
+  /** Returns the selected choice once those for all letters are there; undefined if other letters came meanwhile. */
+  async awaited(): Promise<Choice | undefined> {
+    return (await this.#answered()) ? this.found.value[this.at.value] : undefined;
+  }
+
+  #answered(): Promise<boolean> {
+    this.#answer ??= this.#ask(this.#text);
+    return this.#answer;
+  }
+
+  async #ask(text: string): Promise<boolean> {
+    const people = may('read') && text !== '' ? await suggestions(text.toLowerCase()) : [];
+    if (text !== this.#text) return false;
+    this.#show(people);
+    return true;
+  }
+
+  #show(people: readonly Entry[]): void {
+    this.#people = people;
+    this.found.value = choicesFor(this.#text, people);
+    this.at.value = Math.max(
+      0,
+      this.found.value.findIndex((choice) => keyOf(choice) === this.#chosen),
+    );
+  }
 }
 
 export function openPalette(): void {
   const dialog = opened(<Palette take={take} />);
   function take(choice: Choice | undefined): void {
-    if (choice === undefined) return;
+    if (choice === undefined || !dialog.open) return;
     dialog.close();
     void choice.run();
   }
 }
 
 function Palette({ take }: { readonly take: (choice: Choice | undefined) => void }): VNode {
-  const found = useSignal<readonly Choice[]>([]);
-  const at = useSignal(0);
-  const asked = useRef(0);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const show = async (typed: string): Promise<void> => {
-    asked.current += 1;
-    const own = asked.current;
-    const choices = await choicesFor(typed.trim());
-    if (own !== asked.current) return;
-    found.value = choices;
-    at.value = 0;
-  };
-  useLayoutEffect(() => void show(''), []);
+  const [choosing] = useState(() => new Choosing());
+  const { found, at } = choosing;
   const pressed = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const { length } = found.value;
-    if (step !== undefined && length > 0) at.value = (at.value + step + length) % length;
-    else if (event.key === 'Enter') take(found.value[at.value]);
+    if (step !== undefined) choosing.step(step);
+    else if (event.key === 'Enter') void choosing.awaited().then(take);
     else return;
     event.preventDefault();
   };
@@ -138,10 +185,7 @@ function Palette({ take }: { readonly take: (choice: Choice | undefined) => void
           placeholder="A person, group, view or action"
           autocomplete="off"
           spellcheck={false}
-          onInput={({ currentTarget: { value } }) => {
-            clearTimeout(timer.current);
-            timer.current = setTimeout(() => void show(value), WAIT_MS);
-          }}
+          onInput={({ currentTarget: { value } }) => choosing.typed(value)}
           onKeyDown={pressed}
         />
       </div>
@@ -160,7 +204,7 @@ const Choices = ({ found, at, take }: ChoicesProps): VNode => (
   <ul id="choices" role="listbox" aria-label="Results">
     {found.map((choice, index) => (
       <li
-        key={`${choice.text} ${choice.detail}`}
+        key={keyOf(choice)}
         role="option"
         id={`choice-${index}`}
         aria-selected={index === at}
@@ -170,14 +214,23 @@ const Choices = ({ found, at, take }: ChoicesProps): VNode => (
         onClick={() => take(choice)}
       >
         <Icon name={choice.icon} />
-        <span class="cut grow" dir="auto">
+        <span class="cut" dir="auto">
           {choice.text}
         </span>
-        {choice.detail !== choice.text && <bdi class="quiet small cut">{choice.detail}</bdi>}
+        {choice.detail !== choice.text && (
+          <bdi class="quiet small cut" dir="auto">
+            {choice.detail}
+          </bdi>
+        )}
       </li>
     ))}
   </ul>
 );
+
+async function writeIn(conversation: string): Promise<void> {
+  const messages = await import('../views/messages/messages.tsx');
+  messages.writeIn(conversation);
+}
 
 async function searchFor(words: string): Promise<void> {
   goTo('#/messages');

@@ -35,7 +35,23 @@ const button = createRef<HTMLButtonElement>();
 const files = signal<readonly File[]>([]);
 const said = signal<{ readonly text: string; readonly isBad?: boolean }>({ text: '' });
 
+/** The conversation that is being opened to write in it. */
+let writingIn: string | undefined;
+
 export const focusBody = (): void => body.current?.focus();
+
+/** Opens a conversation, with the focus in the box. */
+export function writeIn(id: string): void {
+  writingIn = id;
+  goTo(pathOfConversation(id));
+}
+
+/** Reports whether a conversation is being opened to write in it. */
+export function takeWriting(id: string): boolean {
+  const isSo = writingIn === id;
+  writingIn = undefined;
+  return isSo;
+}
 
 /** Forgets the outcome of the last send, and whom a new message was for. */
 export function clearComposer(): void {

@@ -16,7 +16,7 @@ import { type LiveEvent, onEvent } from '../../service/live.ts';
 import { currentRoute, goTo, type Route, type View } from '../../service/route.ts';
 import { ALL_PARTS, isDemo, isOwner, knownKeys, may, serves } from '../../service/service.ts';
 import { addressIn, personOf, reasonOf } from '../../service/words.ts';
-import { addFiles, Composer, clearComposer, focusBody } from './composer.tsx';
+import { addFiles, Composer, clearComposer, focusBody, takeWriting } from './composer.tsx';
 import {
   Conversations,
   focusConversation,
@@ -39,6 +39,7 @@ import { SpeakBox } from './speak.tsx';
 import { ThreadLog, thread } from './thread.tsx';
 import { focusRecipient, ToLine } from './to-line.tsx';
 
+export { writeIn } from './composer.tsx';
 export { focusSearch, searchFor } from './search.tsx';
 
 const PEOPLE_IN_TITLE = 4;
@@ -91,13 +92,13 @@ async function showConversation(id: string, message: string | undefined): Promis
   const known = shownConversation(id);
   const isUnread = known?.details?.unread_count !== 0;
   open(id, known);
+  if (takeWriting(id) || isByKeyboard) focusBody();
   if (known === undefined) void readHead(id);
   if (isSame && wanted === undefined) return;
   const target = message === undefined ? undefined : (wanted ?? (await messageOf(message)));
   const now = currentRoute();
   if (now.id !== id || now.item !== message) return;
   shownMessage = message;
-  if (isByKeyboard) focusBody();
   await thread.open(id, target);
   noteOpen();
   if (shownConversation(id) === undefined) return;

@@ -181,7 +181,17 @@ interface ListProps {
 }
 
 const List = ({ id, found, at, take }: ListProps): VNode => (
-  <ul class="suggest" id={id} role="listbox" aria-label="People and groups" hidden={found.length === 0}>
+  <ul
+    class="suggest"
+    id={id}
+    role="listbox"
+    aria-label="People and groups"
+    hidden={found.length === 0}
+    // Without this, Tab stops at a list that scrolls, which then disappears with the focus.
+    tabIndex={-1}
+    // Whoever drags its scroll bar stays in the field.
+    onMouseDown={(event) => event.preventDefault()}
+  >
     {found.map((entry, index) => (
       <li
         key={entry.id}
@@ -197,10 +207,14 @@ const List = ({ id, found, at, take }: ListProps): VNode => (
         }}
       >
         <Avatar id={entry.id} name={entry.name} size="s" />
-        <span class="grow cut" dir="auto">
+        <span class="cut" dir="auto">
           {entry.name}
         </span>
-        {entry.detail !== entry.name && <bdi class="quiet small cut">{entry.detail}</bdi>}
+        {entry.detail !== entry.name && (
+          <bdi class="quiet small cut" dir="auto">
+            {entry.detail}
+          </bdi>
+        )}
       </li>
     ))}
   </ul>

@@ -151,8 +151,9 @@ export const isAddress = (text: string): boolean => /^\+?\d[\d\s().-]*$|^[^\s@]+
 const wordsOf = (text: string): readonly string[] => text.toLowerCase().split(/\s+/).filter(Boolean);
 
 /**
- * Returns people and groups whose name or address contains every word of `text`. Entries with all words in their own
- * name come first. If too few known conversations match, adds contacts of the Address Book and older conversations.
+ * Returns people and groups whose name or address contains every word of `text`. Entries whose own name has words that
+ * begin so come first, then those with the words elsewhere in their name. If too few known conversations match, adds
+ * contacts of the Address Book and older conversations.
  */
 export async function suggestions(text: string): Promise<readonly Entry[]> {
   await readDirectory().catch(() => {});
@@ -162,10 +163,11 @@ export async function suggestions(text: string): Promise<readonly Entry[]> {
     const others = await Promise.all([serves('listContacts') ? contactsFor(text) : [], conversationsFor(text)]);
     found.push(...others.flat());
   }
-  // Entries whose own name contains all the words come first. Entries with a match only elsewhere, such as in a
-  // member's name, follow.
-  const isNamed = ({ name }: Entry): boolean => words.every((word) => name.toLowerCase().includes(word));
-  found.sort((a, b) => Number(isNamed(b)) - Number(isNamed(a)));
+  const rankOf = ({ name }: Entry): number => {
+    const all = ` ${name.toLowerCase()}`;
+    return [' ', ''].filter((before) => words.every((word) => all.includes(`${before}${word}`))).length;
+  };
+  found.sort((a, b) => rankOf(b) - rankOf(a));
   const seen = new Set<string>();
   return found.filter(({ id }) => !seen.has(id) && seen.add(id)).slice(0, SUGGESTED);
 }

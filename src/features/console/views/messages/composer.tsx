@@ -206,6 +206,7 @@ function TextBox(): VNode {
   const { id, isNew, conversation } = openState.value;
   const name = conversation === undefined ? addressIn(id ?? '') : nameOf(conversation);
   const isText = /^(?:SMS|RCS)$/.test(conversation?.details?.service ?? '');
+  const kind = isNew && recipient.value === undefined ? 'Message' : isText ? 'Text message' : 'iMessage';
   const from = placeName === undefined ? '' : ` from ${placeName}`;
   return (
     <textarea
@@ -214,7 +215,7 @@ function TextBox(): VNode {
       rows={1}
       dir="auto"
       aria-label={`${isNew ? 'Message' : `Message to ${name}`}${from}`}
-      placeholder={`${isText ? 'Text message' : 'iMessage'}${from}${enterSends() ? '' : ` (${MODIFIER}Enter sends)`}`}
+      placeholder={`${kind}${from}${enterSends() ? '' : ` (${MODIFIER}Enter sends)`}`}
       onInput={grow}
       onPaste={({ clipboardData }) => addFiles(clipboardData?.files ?? [])}
       onKeyDown={pressed}

@@ -39,6 +39,7 @@ export function WebhookCard({ webhooks }: Pick<Overview, 'webhooks'>): VNode {
 
 function WebhookRow({ webhook, isTimed }: { readonly webhook: WebhookOverview; readonly isTimed: boolean }): VNode {
   const [mark, word] = STATES[webhook.state];
+  const response = responseOf(webhook.median_ms);
   return (
     <tr>
       <td>
@@ -53,7 +54,11 @@ function WebhookRow({ webhook, isTimed }: { readonly webhook: WebhookOverview; r
       <td class="wide">
         <TickStrip ticks={ticksOf(webhook)} title={ticksTitle(shareOf(webhook))} />
       </td>
-      {isTimed && <td class="num">{responseOf(webhook.median_ms)}</td>}
+      {isTimed && (
+        <td class="num" data-name={response && 'Typical'}>
+          {response}
+        </td>
+      )}
       <td class="num aside">{number(webhook.behind)}</td>
     </tr>
   );

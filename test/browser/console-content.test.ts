@@ -119,6 +119,22 @@ describe('what is more than text in a conversation', () => {
     expect(there().complaints).toEqual([]);
   });
 
+  inBrowser('keeps a message that Messages sends tomorrow below those of now, also after a reload', async () => {
+    const { page } = there();
+    const later = 'Happy birthday tomorrow';
+    await there().command({ do: 'schedule', to: FROM, text: later, inMs: 86_400_000 });
+    await seen('.msg.later', later);
+    expect((await ask('messages', { recipient: FROM, body: 'Ten is fine.' })).status).toBe(201);
+    await seen('.msg.mine.receipted', 'Ten is fine.');
+    await there().command({ do: 'receive', from: FROM, text: 'See you at ten' });
+    await seen('.msg', 'See you at ten');
+    const bodies = page.locator('#message-list .msg .body');
+    expect((await bodies.allTextContents()).slice(-3)).toEqual(['Ten is fine.', 'See you at ten', later]);
+    await page.reload();
+    await seen('.msg.later', later);
+    expect((await bodies.allTextContents()).at(-1)).toBe(later);
+  });
+
   inBrowser('puts the tail of a bubble on its side of the thread, whatever the direction of the text', async () => {
     await there().command({ do: 'receive', from: FROM, text: 'שלום לך' });
     await seen('.msg .body', 'שלום לך');

@@ -45,6 +45,12 @@ export class MessageItem {
     return this.#shown.message.id;
   }
 
+  /** Reports whether Messages will send this message only after the time of `other`. */
+  isLaterThan(other: MessageItem): boolean {
+    const { details, timestamp } = this.#shown.message;
+    return details?.scheduled !== undefined && timestamp > other.#shown.message.timestamp;
+  }
+
   update(message: Message, changes: readonly string[]): void {
     const { noted, quoted, reactions, attachments } = this.#shown;
     const next = shownOf(message);
@@ -109,8 +115,8 @@ function heading(kind: 'day' | 'gap', text: string): HTMLLIElement {
 const isItem = (child: Element): child is HTMLElement => child instanceof HTMLElement;
 
 /**
- * Adds day headings and groups consecutive messages of one sender. Marks the last outgoing message that has not failed,
- * so that its receipt is shown.
+ * Adds day headings and groups consecutive messages of one sender. Marks the last outgoing message that has not failed
+ * and is not still to be sent, so that its receipt is shown.
  */
 export function arrange(list: Element): void {
   for (const old of list.querySelectorAll('.day, .gap')) old.remove();
@@ -128,7 +134,7 @@ export function arrange(list: Element): void {
     item.classList.toggle('first', !isNext);
     before?.classList.toggle('tail', !isNext);
     item.classList.remove('receipted');
-    if (item.classList.contains('mine') && !item.classList.contains('failed')) lastOwn = item;
+    if (item.matches('.mine:not(.failed, .later)')) lastOwn = item;
     before = item;
   }
   before?.classList.add('tail');

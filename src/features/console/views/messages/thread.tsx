@@ -102,7 +102,8 @@ class Thread {
       // Puts messages that arrived as events during the request after the loaded ones.
       const known = new Set(items.map(({ id }) => id));
       const later = isNewest ? this.#items().filter(({ id }) => !known.has(id)) : [];
-      this.#pages = [{ items: [...items.map((one) => this.#make(one)), ...later], cursor: cursorIn(next) }];
+      this.#pages = [{ items: items.map((one) => this.#make(one)), cursor: cursorIn(next) }];
+      for (const item of later) this.#append(item);
       this.#hasOlder = isNewest ? next !== undefined : true;
       this.hasNewer.value = !isNewest;
       this.#render();
@@ -179,6 +180,13 @@ class Thread {
 
   #items(): readonly MessageItem[] {
     return this.#pages.flatMap(({ items }) => items);
+  }
+
+  /** Puts a new message after the others, but before those that Messages will send only later. */
+  #append(item: MessageItem): void {
+    const items = this.#pages.at(-1)?.items ?? [];
+    const at = items.findIndex((other) => other.isLaterThan(item));
+    items.splice(at < 0 ? items.length : at, 0, item);
   }
 
   #find(id: string): MessageItem | undefined {
@@ -262,9 +270,8 @@ class Thread {
     const isAtEnd = this.#isAtEnd();
     const item = this.#make(message);
     if (this.#pages.length === 0) this.#pages = [{ items: [] }];
-    this.#pages.at(-1)?.items.push(item);
-    this.#list.append(item.element);
-    arrange(this.#list);
+    this.#append(item);
+    this.#render();
     if (isAtEnd || message.is_from_me) this.#toEnd();
   }
 

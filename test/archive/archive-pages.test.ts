@@ -16,6 +16,8 @@ import { storedExtension } from '../../src/features/archive/stored-files.ts';
 import { writeYear } from '../../src/features/archive/year-pages.ts';
 import { DECODERS } from '../../src/features/rows.ts';
 import { archived, everythingIn } from '../support/archive-fixture.ts';
+import { appleNs } from '../support/chat-fixture.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { EVIL, hostileChat } from '../support/hostile-archive.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -72,6 +74,28 @@ test('pages are made again when their messages or their neighbours have changed,
     'messages-2026.ndjson',
     'messages-2027.ndjson',
   ]);
+});
+
+test('a message that is still to be sent is not the newest, and one year is no choice', async () => {
+  const { chatDb, fixture } = hostileChat(join(root, 'scheduled'));
+  const folder = join(root, 'scheduled', 'archive');
+  const clock = new FakeClock(Date.UTC(2026, 4, 3));
+  const first = async (): Promise<string> => {
+    await archived(chatDb, folder, { html: true, clock });
+    return readFileSync(join(folder, 'index.html'), 'utf8');
+  };
+  const later = (iso: string): void => {
+    const columns = { is_from_me: 1, schedule_type: 2, guid: iso, text: 'later', date: appleNs(iso) };
+    fixture.message({ chat: 1, ...columns });
+  };
+  later('2026-05-09T10:00:00Z');
+  const page = await first();
+  expect(page).toMatch(/<td class="number">4<\/td><td class="date"><time [^>]*>2 May 2026</);
+  expect(page).not.toContain('>2026</a>');
+  later('2027-01-01T10:00:00Z');
+  expect(await first()).toMatch(
+    />2026<\/a> .*>2027<\/a> .*<td class="number">5<\/td><td class="date"><time [^>]*>2 May 2026</s,
+  );
 });
 
 test('a year with too many messages has a page for each month, and a month several', () => {

@@ -204,9 +204,14 @@ export class ArchiveIndex {
     }
   }
 
-  /** Returns the number of messages in a file that pages show, and the date of the newest, seconds since 1970. */
-  summary(file: number): { readonly messages: number; readonly lastAt: number } {
-    const [row] = this.#find(`SELECT count(*), max(e.at) FROM entry e WHERE e.file = ? AND ${IS_SHOWN}`, file);
+  /**
+   * Returns the number of messages in a file that pages show, and the date of the newest until `until`; all dates are in
+   * seconds since 1970. A later date is that of a message that Messages is still to send: it counts only if the file
+   * has no other.
+   */
+  summary(file: number, until: number): { readonly messages: number; readonly lastAt: number } {
+    const newest = 'coalesce(max(CASE WHEN e.at <= ? THEN e.at END), max(e.at))';
+    const [row] = this.#find(`SELECT count(*), ${newest} FROM entry e WHERE e.file = ? AND ${IS_SHOWN}`, until, file);
     return { messages: Number(row?.[0] ?? 0), lastAt: Number(row?.[1] ?? 0) };
   }
 

@@ -224,12 +224,13 @@ class Run {
 
   /** Makes the files that are made from lines and from Contacts, and seals them too. */
   async #makeGenerated(sealed: Manifest): Promise<void> {
-    const { source, onProgress } = this.#parts;
+    const { source, clock, onProgress } = this.#parts;
     const { index, manifest: before } = this.#archive;
     this.#report.seal = await makeGenerated({
       ...this.#parts,
       ...{ index, before, sealed, addresses: source.addresses(), notes: source.notes() },
       at: this.#manifest.unfinished?.started_at ?? '',
+      nowMs: clock.now(),
       onPage: (done, total) => onProgress({ step: 'pages', done, total }),
     });
   }

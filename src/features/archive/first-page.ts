@@ -11,7 +11,7 @@ export interface ListedConversation {
   readonly subtitle: string;
   readonly address: string;
   readonly messages: number;
-  /** Date of the conversation's newest message, in seconds since 1970. */
+  /** Date of the conversation's newest message that is not still to be sent, in seconds since 1970. */
   readonly lastAt: number;
   /** The years that have messages, each with the file names of its first and last page. */
   readonly years: readonly { readonly year: string; readonly first: string; readonly last: string }[];
@@ -101,7 +101,7 @@ function yearHtml(year: string, all: readonly ListedConversation[], calendar: Ca
     const links = years.map((each) => html`<a href="${CONVERSATIONS}/${key}/${each.first}">${each.year}</a> `);
     return html`<tr><td><div class="person">${avatarHtml(title, address)}<div><a href="${pageOf(one)}"><bdi>${title}</bdi></a>${
       subtitle !== '' && subtitle !== title && html`<small class="line"><bdi>${subtitle}</bdi></small>`
-    }<small class="line years">${links}</small></div></div></td><td class="number">${messages.toLocaleString('en')}</td><td class="date">${calendar.date(isoSecond(lastAt * 1000))}</td></tr>
+    }${years.length > 1 && html`<small class="line years">${links}</small>`}</div></div></td><td class="number">${messages.toLocaleString('en')}</td><td class="date">${calendar.date(isoSecond(lastAt * 1000))}</td></tr>
 `;
   });
   return html`<section class="list" id="${idOf('y', year)}">

@@ -23,6 +23,8 @@ export interface PagesParts {
   readonly mac: string;
   /** Time at which the run began, in ISO 8601. The list of conversations shows it. */
   readonly at: string;
+  /** The time, Unix milliseconds. Messages of later dates are still to be sent. */
+  readonly nowMs: number;
   readonly signal: AbortSignal;
   /** The SHA-256 of each page that an earlier run made. Key: the page's path in the archive. */
   readonly known: ReadonlyMap<string, string>;
@@ -46,13 +48,14 @@ export async function makePages(parts: PagesParts): Promise<ReadonlyMap<string, 
   const { folder, index, signal, names, known, onPage } = parts;
   const hashes = new Map<string, string>();
   const calendar = new Calendar(parts.timeZone);
+  const now = Math.floor(parts.nowMs / 1000);
   const window = lineWindow();
   const list: ListedConversation[] = [];
   const total = index.countFiles();
   let done = 0;
   let isChanged = !known.has(FIRST_PAGE) || !existsSync(join(folder, FIRST_PAGE));
   for (const records of byConversation(index.files())) {
-    const conversation = new Conversation(records, index, names, calendar);
+    const conversation = new Conversation(records, index, names, calendar, now);
     for (const year of conversation.years) {
       if (signal.aborted) return undefined;
       const mark = conversation.markOf(year.record);
@@ -104,6 +107,7 @@ class Conversation {
     index: ArchiveIndex,
     names: NameLookup,
     calendar: Calendar,
+    now: number,
   ) {
     const [{ key }] = records;
     const text = index.description(key);
@@ -116,11 +120,11 @@ class Conversation {
     this.title = name ?? (shortList(people) || ids[0] || (hasNoId ? 'Messages without a conversation' : key));
     this.address = (isGroup ? ids[0] : participants[0]) ?? key;
     this.subtitle = (name === null && people.length <= MAX_NAMED ? participants : people).join(', ');
-    for (const record of records) this.#add(record, index, calendar);
+    for (const record of records) this.#add(record, index, calendar, now);
   }
 
-  #add(record: ChainRecord, index: ArchiveIndex, calendar: Calendar): void {
-    const { messages, lastAt } = index.summary(record.id);
+  #add(record: ChainRecord, index: ArchiveIndex, calendar: Calendar, now: number): void {
+    const { messages, lastAt } = index.summary(record.id, now);
     const year = chainOf(record.path)?.year ?? '';
     const pages =
       messages <= MAX_MESSAGES
@@ -128,7 +132,8 @@ class Conversation {
         : pagesOf(year, index.months(record.id), calendar);
     this.years.push({ record, year, pages });
     this.messages += messages;
-    this.lastAt = Math.max(this.lastAt, lastAt);
+    // A year that has only messages to come does not count after another.
+    if (this.lastAt === 0 || lastAt <= now) this.lastAt = Math.max(this.lastAt, lastAt);
   }
 
   /**

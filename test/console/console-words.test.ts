@@ -6,6 +6,7 @@ const modules = {
   words: `${CONSOLE}/service/words.ts`,
   webhooks: `${CONSOLE}/views/webhooks/webhook-words.ts`,
   settings: `${CONSOLE}/views/settings/setting-names.ts`,
+  facts: `${CONSOLE}/views/overview/facts.ts`,
 };
 
 type SentenceOf = (event: object, messageOf: (id: string) => unknown) => readonly [string, string];
@@ -28,6 +29,9 @@ describe('an event as a sentence', () => {
     expect(await say('message.updated', inGroup, ['read'])).toBe('“The big ladder” was read');
     expect(await say('message.updated', own, ['delivered'])).toBe('“The big ladder” was delivered');
     expect(await say('message.updated', ladder, ['edited'])).toBe('Ben Okafor edited: “The big ladder”');
+    expect(await say('message.updated', own, ['sent', 'failed'])).toBe('“The big ladder” was not delivered');
+    const line = { ...ladder, details: { kind: 'group_action', sentence: 'Ben Okafor left' } };
+    expect(await say('message.updated', line, ['read', 'edited'])).toBe('You read “Ben Okafor left”');
     expect(await say('message.removed', { id: '54' })).toBe('“The big ladder” was deleted');
   });
 
@@ -43,6 +47,44 @@ describe('an event as a sentence', () => {
     const gone = { ...ladder, body: '', details };
     expect(await say('message.updated', gone, ['unsent'])).toBe('Ben Okafor unsent a message');
   });
+});
+
+test('an own message that failed is not delivered, whichever of its events says so', async () => {
+  const { isUndelivered } = (await import(modules.events)) as {
+    isUndelivered: (event: object, messageOf: (id: string) => unknown) => boolean;
+  };
+  const failed = { ...own, status: 'failed' };
+  const sent = { type: 'message.sent', data: { ...own, status: 'sent' } };
+  expect(isUndelivered(sent, () => undefined)).toBe(false);
+  expect(isUndelivered(sent, () => failed)).toBe(true);
+  expect(isUndelivered({ type: 'message.sent', data: failed }, () => undefined)).toBe(true);
+  expect(isUndelivered({ type: 'message.removed', data: { id: '54' } }, () => failed)).toBe(false);
+});
+
+test('the overview counts all dropped events, and as behind only webhooks for which something waits', async () => {
+  const { droppedBy, healthFacts } = (await import(modules.facts)) as {
+    droppedBy: (webhooks: readonly object[], only: string) => readonly string[];
+    healthFacts: (status: object, known: readonly object[]) => readonly { name: string; text: string; more: string }[];
+  };
+  const webhook = (name: string, state: string, dropped?: number): object => ({ id: name, name, state, dropped });
+  const webhooks = [webhook('n8n', 'failing', 1), webhook('Front door', 'failing', 5), webhook('Archive', 'held')];
+  expect(droppedBy(webhooks, '')).toEqual([
+    '2 webhooks have dropped 6 events',
+    'Front door 5, n8n 1. They can be delivered again: see below.',
+  ]);
+  expect(droppedBy(webhooks.slice(0, 1), 'n8n has dropped 1 event')).toEqual([
+    'n8n has dropped 1 event',
+    'It can be delivered again: see below.',
+  ]);
+  const status = { permissions: [], backend: { connected: true }, newest_event: { age_s: null }, webhooks };
+  const said = (waiting: readonly number[]): string => {
+    const known = ['n8n', 'Front door', 'Archive'].map((id, at) => ({ id, behind: waiting[at] ?? 0 }));
+    const fact = healthFacts(status, waiting.length === 0 ? [] : known).find(({ name }) => name === 'Webhooks');
+    return `${fact?.text}: ${fact?.more}`;
+  };
+  expect(said([0, 0, 10])).toBe('1 of 3 behind: 6 dropped, 10 kept');
+  expect(said([0, 0, 0])).toBe('3 of 3 failing: 6 dropped');
+  expect(said([])).toBe('3 of 3 behind: 6 dropped');
 });
 
 test('a day is called today and yesterday, and otherwise by its date', async () => {

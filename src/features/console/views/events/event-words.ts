@@ -62,12 +62,15 @@ export function sentenceOf(event: LiveEvent, messageOf: (id: string) => Message 
       const { data } = event;
       if (data.details?.retracted_at && data.body === '') return [whoOf(data), uncapital(messageText(data))];
       if (event.type !== 'message.updated') return [whoOf(data), messageText(data)];
-      return changeIn(data, event.changes.join(', '));
+      return changeIn(data, event.changes);
     }
   }
 }
 
-function changeIn(data: Message, what: string): Sentence {
+function changeIn(data: Message, changes: readonly string[]): Sentence {
+  if (changes.includes('failed')) return ['', `${quoted(data)} was not delivered`];
+  // Nobody can edit a line that only reports a change of the conversation.
+  const what = changes.filter((one) => one !== 'edited' || !isNotice(data)).join(', ') || 'changed';
   if (what === 'delivered') return ['', `${quoted(data)} was delivered`];
   if (what !== 'read') return [whoOf(data), `${what}: ${quoted(data)}`];
   if (!data.is_from_me) return ['You', `read ${quoted(data)}`];
@@ -75,6 +78,12 @@ function changeIn(data: Message, what: string): Sentence {
   return data.conversation_id.includes(';-;')
     ? [personOf(addressIn(data.conversation_id), data.names), `read ${quoted(data)}`]
     : ['', `${quoted(data)} was read`];
+}
+
+/** Reports whether an own message was not delivered, as far as its event or a later one says. */
+export function isUndelivered({ type, data }: LiveEvent, messageOf: (id: string) => Message | undefined): boolean {
+  if (type !== 'message.sent' && type !== 'message.updated') return false;
+  return data.is_from_me && (messageOf(data.id) ?? data).status === 'failed';
 }
 
 interface Written {

@@ -3,7 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import { createRef, type VNode } from 'preact';
 import { Chip, SearchBox, stepOf } from '../../parts/choices.tsx';
-import { Button, CodeLine, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
+import { Button, CodeLine, classes, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { viewOf } from '../../parts/view.tsx';
 import { WindowList, type WindowListHandle } from '../../parts/window-list.tsx';
@@ -24,7 +24,15 @@ import { may, partsOfEvents } from '../../service/service.ts';
 import { number } from '../../service/words.ts';
 import { EventDetail, SeenAt } from './event-detail.tsx';
 import { Rate, readRate } from './event-rate.tsx';
-import { conversationIdOf, conversationName, GROUPS, type Group, groupOf, sentenceOf } from './event-words.ts';
+import {
+  conversationIdOf,
+  conversationName,
+  GROUPS,
+  type Group,
+  groupOf,
+  isUndelivered,
+  sentenceOf,
+} from './event-words.ts';
 import { MacChoice } from './mac-choice.tsx';
 
 const ROW_PX = 36;
@@ -225,6 +233,7 @@ function Row({ taken }: { readonly taken: Taken }): VNode {
   const sender = 'sender' in event.data ? event.data.sender : '';
   const id = 'id' in event.data ? event.data.id : '';
   const from = macOf(event.data);
+  const isFailed = isUndelivered(event, messageTaken);
   return (
     <button
       type="button"
@@ -235,7 +244,7 @@ function Row({ taken }: { readonly taken: Taken }): VNode {
       onClick={() => (open.value = taken)}
     >
       <SeenAt {...taken} />
-      <span class={`type ${groupOf(event.type)}`}>
+      <span class={classes('type', groupOf(event.type), isFailed && 'failed')}>
         <i />
         {event.type}
       </span>
@@ -244,6 +253,7 @@ function Row({ taken }: { readonly taken: Taken }): VNode {
       </span>
       <span class="cut sum">
         {from !== undefined && <Tag>{from}</Tag>}{' '}
+        {isFailed && event.type === 'message.sent' && <Tag kind="bad">not delivered</Tag>}{' '}
         {who !== '' && (
           <b dir="auto" title={sender || undefined}>
             {who}

@@ -1,10 +1,11 @@
 // The facts under the verdict, such as whether chat.db is readable.
 
+import type { WebhookOverview } from '../../../../client/overview-types.ts';
 import type { SearchReport } from '../../../../client/search-types.ts';
 import type { PermissionReport } from '../../../../core/model/ports/permissions-ports.ts';
-import { isBehind, type StatusReport } from '../../../../core/model/status.ts';
+import { isBehind, type StatusReport, type WebhookSummary, webhookLabel } from '../../../../core/model/status.ts';
 import type { Verdict } from '../../../../core/model/verdict.ts';
-import { number, spanOf } from '../../service/words.ts';
+import { counted, number, spanOf } from '../../service/words.ts';
 
 type Tone = Verdict['tone'];
 
@@ -15,15 +16,15 @@ export interface HealthFact {
   readonly more: string;
 }
 
-/** `waiting` is the number of events that wait for webhooks. */
-export function healthFacts(status: StatusReport, waiting: number): readonly HealthFact[] {
+/** `webhooks` says how many events wait for each webhook. It is empty if the service does not say. */
+export function healthFacts(status: StatusReport, webhooks: readonly WebhookOverview[]): readonly HealthFact[] {
   const { permissions, macs } = status;
   return [
     readingFact(status),
     ...(macs === undefined ? [] : [macsFact(macs)]),
     ...permissions.map((permission) => permissionFact(permission, status.messages?.answer_ms)),
     ...('canary' in status ? [canaryFact(status.canary as CanaryReport)] : []),
-    webhooksFact(status, waiting),
+    webhooksFact(status, webhooks),
     ...('search' in status ? [searchFact(status.search as SearchReport)] : []),
   ];
 }
@@ -67,16 +68,25 @@ function permissionFact({ name, state, detail }: PermissionReport, answerMs: num
   };
 }
 
-function webhooksFact({ webhooks }: StatusReport, waiting: number): HealthFact {
-  const behind = webhooks.filter(isBehind).length;
+function webhooksFact({ webhooks }: StatusReport, known: readonly WebhookOverview[]): HealthFact {
+  const waiting = known.reduce((sum, { behind: count }) => sum + count, 0);
+  const hasNone = new Set(known.flatMap(({ id, behind: count }) => (count === 0 ? [id] : [])));
+  const failing = webhooks.filter(isBehind);
+  // A webhook that has dropped its events fails, but nothing waits for it.
+  const behind = failing.filter(({ id }) => !hasNone.has(id)).length;
   const paused = webhooks.filter(({ state }) => state === 'paused').length;
   const active = webhooks.length - paused;
+  const [troubled, what] = behind > 0 ? [behind, 'behind'] : [failing.length, 'failing'];
   const dropped = webhooks.reduce((sum, one) => sum + (one.dropped ?? 0), 0);
   return {
-    tone: dropped > 0 ? 'bad' : behind > 0 ? 'warn' : 'good',
+    tone: dropped > 0 ? 'bad' : troubled > 0 ? 'warn' : 'good',
     name: 'Webhooks',
     text:
-      webhooks.length === 0 ? 'None' : behind > 0 ? `${behind} of ${active} behind` : `${active} of ${active} keep up`,
+      webhooks.length === 0
+        ? 'None'
+        : troubled > 0
+          ? `${troubled} of ${active} ${what}`
+          : `${active} of ${active} keep up`,
     more: [
       dropped > 0 && `${number(dropped)} dropped`,
       behind > 0 && waiting > 0 && `${number(waiting)} kept`,
@@ -85,6 +95,23 @@ function webhooksFact({ webhooks }: StatusReport, waiting: number): HealthFact {
       .filter(Boolean)
       .join(', '),
   };
+}
+
+/** Puts the webhooks that have dropped the most events first. */
+export const worstFirst = (webhooks: readonly WebhookSummary[]): readonly WebhookSummary[] =>
+  [...webhooks].sort(({ dropped: a = 0 }, { dropped: b = 0 }) => b - a);
+
+const NAMED = 3;
+
+/** Returns a headline about dropped events, and a sentence below it. `only` is the headline for a single webhook. */
+export function droppedBy(webhooks: readonly WebhookSummary[], only: string): readonly [title: string, more: string] {
+  const dropping = worstFirst(webhooks.filter(({ dropped = 0 }) => dropped > 0));
+  const total = dropping.reduce((sum, { dropped = 0 }) => sum + dropped, 0);
+  const again = `${total === 1 ? 'It' : 'They'} can be delivered again: see below.`;
+  if (dropping.length < 2) return [only, again];
+  const worst = dropping.slice(0, NAMED).map((one) => `${webhookLabel(one)} ${number(one.dropped ?? 0)}`);
+  const names = `${worst.join(', ')}${dropping.length > NAMED ? ' …' : '.'}`;
+  return [`${counted(dropping.length, 'webhook')} have dropped ${counted(total, 'event')}`, `${names} ${again}`];
 }
 
 const SEARCH = {

@@ -10,6 +10,7 @@ import { recipientOf } from '../../service/directory.ts';
 import { bytesOf, counted, listed } from '../../service/words.ts';
 import { redeliver } from '../webhooks/redeliver.ts';
 import { hashOf } from '../webhooks/webhook-words.ts';
+import { worstFirst } from './facts.ts';
 import type { Known } from './overview.tsx';
 
 export const NEARLY_FULL = 0.9;
@@ -24,11 +25,9 @@ export function NeedsCard({ status, approvals = [], webhooks = [], host, again }
   const items = [
     ...status.permissions.filter(({ state }) => state === 'denied').map(PermissionTodo),
     ...(approvals.length > 0 ? [<ApprovalTodo key="held" approvals={approvals} count={status.held_sends} />] : []),
-    ...status.webhooks
-      .filter(needsSomebody)
-      .map((one) => (
-        <WebhookTodo key={one.id} webhook={one} known={webhooks.find(({ id }) => id === one.id)} again={again} />
-      )),
+    ...worstFirst(status.webhooks.filter(needsSomebody)).map((one) => (
+      <WebhookTodo key={one.id} webhook={one} known={webhooks.find(({ id }) => id === one.id)} again={again} />
+    )),
     ...(isFull ? [<DiskTodo key="disk" free={host.disk_free} />] : []),
   ];
   return (

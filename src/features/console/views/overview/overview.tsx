@@ -15,7 +15,7 @@ import type { View } from '../../service/route.ts';
 import { commandOf, may, mayOwn, noteStatus, serves } from '../../service/service.ts';
 import { spanOf, timeOf } from '../../service/words.ts';
 import { EventCard, readDays } from './event-card.tsx';
-import { healthFacts } from './facts.ts';
+import { droppedBy, healthFacts } from './facts.ts';
 import { MacCards } from './macs.tsx';
 import { NeedsCard } from './needs-card.tsx';
 import { HostCard, KeyCard, LatelyCard, SendCard, WebhookCard } from './overview-cards.tsx';
@@ -99,29 +99,30 @@ async function check(): Promise<void> {
 }
 
 function VerdictCard({ status, atMs }: { readonly status: StatusReport; readonly atMs: number }): VNode {
-  const verdict = verdictOf(status);
-  // The button below replaces the command.
-  const isDropped = status.warnings?.some(({ code, title }) => code === 'webhook_dropped' && title === verdict.text);
+  const { tone, text, next, lacks } = verdictOf(status);
+  // The buttons below replace the commands, of which the verdict gives only the first.
+  const isDropped = status.warnings?.some(({ code, title }) => code === 'webhook_dropped' && title === text);
+  const [title, more] = isDropped ? droppedBy(status.webhooks, text) : [text, unbroken(next)];
   return (
-    <section class={`verdict ${verdict.tone}`} aria-labelledby="verdict">
+    <section class={`verdict ${tone}`} aria-labelledby="verdict">
       <span class="seal">
-        <Icon name={verdict.tone === 'good' ? 'check' : 'alert'} />
+        <Icon name={tone === 'good' ? 'check' : 'alert'} />
       </span>
       <div class="grow">
-        <h1 id="verdict">{verdict.text}</h1>
-        <p>{isDropped ? 'They can be delivered again: see below.' : unbroken(verdict.next)}</p>
+        <h1 id="verdict">{title}</h1>
+        <p>{more}</p>
       </div>
       <span class="quiet small hide-s">
         Checked {timeOf(atMs)} · up {spanOf(status.uptime_s)}
       </span>
-      {verdict.lacks === undefined ? (
+      {lacks === undefined ? (
         <Button id="check-now" run={check}>
           <Icon name="retry" />
           Check now
         </Button>
       ) : (
         <a class="btn first" href="#/settings">
-          {HELP[verdict.lacks]}
+          {HELP[lacks]}
         </a>
       )}
     </section>
@@ -130,10 +131,7 @@ function VerdictCard({ status, atMs }: { readonly status: StatusReport; readonly
 
 const HealthStrip = ({ status, webhooks = [] }: Known): VNode => (
   <ul class="card checks" aria-label="Health">
-    {healthFacts(
-      status,
-      webhooks.reduce((sum, { behind }) => sum + behind, 0),
-    ).map(({ tone, name, text, more }) => (
+    {healthFacts(status, webhooks).map(({ tone, name, text, more }) => (
       <li key={name} class={tone}>
         <span class="small soft row">
           <span class={`dot ${tone}`} />

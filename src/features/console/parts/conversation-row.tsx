@@ -20,6 +20,7 @@ interface Props {
 export function ConversationRow({ conversation, href, mac, unread, isCurrent = false, beside }: Props): VNode {
   const { id, last_message_at: at } = conversation;
   const name = nameOf(conversation);
+  const [who, words] = lastWords(conversation);
   return (
     <a class="conv" href={href} title={name} data-id={id} data-mac={mac} aria-current={isCurrent ? 'true' : undefined}>
       <span class="unread" hidden={unread === 0}>
@@ -38,7 +39,13 @@ export function ConversationRow({ conversation, href, mac, unread, isCurrent = f
           </time>
         </span>
         <span class="last" dir="auto">
-          {lastWords(conversation)}
+          {who === undefined ? (
+            words
+          ) : (
+            <>
+              {who}: <bdi>{words}</bdi>
+            </>
+          )}
         </span>
       </span>
     </a>

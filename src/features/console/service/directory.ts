@@ -81,15 +81,15 @@ export const peopleIn = (conversation: Conversation): readonly Face[] =>
       }))
     : [{ name: nameOf(conversation), id: conversation.participants[0] ?? conversation.id }];
 
-/** Returns the last message of a conversation, as a list shows it. */
-export function lastWords(conversation: Conversation): string {
+/** Returns the last message of a conversation, as a list shows it: the name to put before the text, if any. */
+export function lastWords(conversation: Conversation): readonly [who: string | undefined, text: string] {
   const { details, names } = conversation;
   const last = details?.last_message;
-  if (!last) return '';
+  if (!last) return [undefined, ''];
   const text = (last.sentence ?? last.body).slice(0, SHOWN_LETTERS) || 'Attachment';
   const who = last.is_from_me ? 'You' : isGroup(conversation) ? personOf(last.sender, names) : undefined;
   // Puts no name before the sentence of a group event, because that sentence begins with the name.
-  return who === undefined || (last.body === '' && text.startsWith(`${who} `)) ? text : `${who}: ${text}`;
+  return [last.body === '' && text.startsWith(`${who} `) ? undefined : who, text];
 }
 
 /** Reads the newest conversations. Callers share one answer until the next live event, unless `isFresh` is true. */

@@ -167,13 +167,13 @@ function Row({ record, hasToday }: RowProps & { readonly record: KeyRecord }): V
           <span class="quiet small nowrap">{isDry ? 'Every send is a trial' : APPROVAL[approval]}</span>
         )}
       </td>
-      <td class="aside">
+      <td class="wide">
         <span class="cut2" title={people} dir="auto">
           {people || 'nobody'}
         </span>
       </td>
       {hasToday && (
-        <td class="wide">
+        <td class="wide" data-name="Today">
           <TodayTags today={record.today} />
         </td>
       )}

@@ -171,7 +171,7 @@ interface RowProps {
 }
 
 function Row({ webhook, hours }: RowProps): VNode {
-  const { id, url, state, behind, last_success_at: success } = webhook;
+  const { id, url, state, behind, dropped, last_success_at: success } = webhook;
   const name = nameOfWebhook(webhook);
   const [mark, word] = STATES[state];
   return (
@@ -184,6 +184,11 @@ function Row({ webhook, hours }: RowProps): VNode {
       </td>
       <td>
         <State kind={mark} text={word} />
+        {dropped > 0 && (
+          <span class="small block">
+            <span class="state bad">{number(dropped)} dropped</span>
+          </span>
+        )}
       </td>
       {hours && <CountedCells {...hours} />}
       <td

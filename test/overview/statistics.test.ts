@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import type { PastEvent, PastEvents } from '../../src/core/chatdb/past-events.ts';
 import type { DeliveryRecord } from '../../src/core/model/webhook.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { overview } from '../../src/features/overview/feature.ts';
-import type { PastEvent, PastEvents } from '../../src/features/overview/past-events.ts';
 import { Statistics } from '../../src/features/overview/statistics.ts';
 import { statisticStore } from '../../src/features/overview/statistics-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -4,7 +4,7 @@ import { INT_PARAM, toText } from './columns.ts';
 import { perSchema } from './schema-info.ts';
 
 /** Number of newest message rows that are searched for the owner's addresses. */
-const RECENT_ROWS = 1000;
+export const RECENT_ROWS = 1000;
 
 /**
  * The queries for the owner's addresses, one for each column of `message` that can contain them (parameter: the row id

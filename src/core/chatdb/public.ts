@@ -54,6 +54,8 @@ export { withDetails } from './message-details.ts';
 export { behindCursor, EVERYTHING, type List, type ListedRow, type ListedRows, listedRows } from './message-list.ts';
 export { readLogIdentity, toRowEntry } from './message-log.ts';
 export { type OneToOneChat, type OneToOneChats, oneToOneChats } from './one-to-one-chats.ts';
+export { ownNumber } from './owner.ts';
+export { type PastEvents, pastEvents } from './past-events.ts';
 export { column, isListed, isNotHidden, messageParts, reactionParts } from './queries.ts';
 export { ReactedTo } from './reacted-to.ts';
 export { reactionDetailsOf } from './reaction-details.ts';

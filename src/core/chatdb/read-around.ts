@@ -20,7 +20,7 @@ export interface Damage {
 }
 
 /** The tables that are read around. Every other table is read as it is. */
-const TABLES = [
+export const CONTENT_TABLES = [
   'message',
   'chat',
   'handle',
@@ -114,7 +114,7 @@ export class ReadAround {
 
   /** Finds the rows that cannot be read. Reads every row once. */
   survey(): Damage {
-    const tables = TABLES.filter((table) => this.#tables.columns(table).length > 0).map((table) => {
+    const tables = CONTENT_TABLES.filter((table) => this.#tables.columns(table).length > 0).map((table) => {
       const skipped = this.#tables.write(() => this.#unreadable(table));
       const saved = new Set(this.#tables.savedByIndex(table, skipped).map(([rowId]) => Number(rowId)));
       return { table, skipped, rowIds: skipped.filter((rowId) => !saved.has(rowId)) };
@@ -126,7 +126,7 @@ export class ReadAround {
   apply(damage: Damage): void {
     const { hasBadIndex } = damage;
     this.#version = this.#commit();
-    for (const table of TABLES.slice(1)) {
+    for (const table of CONTENT_TABLES.slice(1)) {
       const found = damage.tables.find((one) => one.table === table);
       const columns = this.#tables.columns(table);
       if (columns.length === 0 || (found === undefined && !hasBadIndex)) continue;

@@ -4,6 +4,7 @@ import type { HiddenText } from '../model/hidden-text.ts';
 import { lookupTable } from '../model/lookup-table.ts';
 import { problem } from '../model/problems.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
+import { CONTENT_TABLES } from './read-around.ts';
 
 /** The tables and columns of this database. Determined by inspection, never by the version of macOS (decision B1). */
 export interface SchemaInfo {
@@ -39,18 +40,7 @@ export interface SchemaOptions {
   readonly decoders?: readonly { readonly [Of in 'row' | 'file']?: { readonly columns: Columns } }[];
 }
 
-const TABLES = [
-  'message',
-  'chat',
-  'handle',
-  'attachment',
-  'chat_message_join',
-  'chat_handle_join',
-  'message_attachment_join',
-  'chat_recoverable_message_join',
-  'chat_lookup',
-  'sqlite_sequence',
-] as const;
+const TABLES = [...CONTENT_TABLES, 'chat_lookup', 'sqlite_sequence'];
 
 const REQUIRED: Readonly<Record<string, readonly string[]>> = lookupTable({
   message: ['guid', 'text', 'date', 'is_from_me', 'handle_id'],

@@ -1,11 +1,10 @@
-import type { Connection } from '../../core/chatdb/public.ts';
+import { type Connection, ownNumber } from '../../core/chatdb/public.ts';
 import type { Environment } from '../../core/config/environment.ts';
 import { usualValues } from '../../core/config/setting.ts';
 import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
 import { AddressBook } from './address-book.ts';
 import { callingCodeOf } from './dialable-address.ts';
 import { noContacts } from './no-contacts.ts';
-import { ownNumber } from './own-number.ts';
 import type { CardSource } from './people-reader.ts';
 import type { NamesOfCards } from './ports.ts';
 import { CONTACT_SETTINGS, type ContactValues } from './settings.ts';

@@ -1,10 +1,10 @@
+import { pastEvents } from '../../core/chatdb/public.ts';
 import type { Core } from '../../core/core.ts';
 import type { Running } from '../../core/feature.ts';
 import { isShownByDefault } from '../../core/model/narrowing.ts';
 import { startOfLocalDay } from '../../core/runtime/clock.ts';
 import { ACCESS, APPROVALS } from '../access/port.ts';
 import { HomePage } from './home-page.ts';
-import { pastEvents } from './past-events.ts';
 import { OVERVIEW } from './port.ts';
 import { Statistics } from './statistics.ts';
 import { statisticStore } from './statistics-store.ts';

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StatisticKind, StatisticPoint, StatisticSpan, SubjectSeries } from '../../client/overview-types.ts';
+import type { PastEvents } from '../../core/chatdb/public.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/model/durations.ts';
 import type { LogEntry } from '../../core/model/event.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
@@ -7,7 +8,6 @@ import { isoSecond } from '../../core/model/iso-second.ts';
 import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import type { DeliveryRecord, DeliveryWatcher } from '../../core/model/webhook.ts';
-import type { PastEvents } from './past-events.ts';
 import type { StatisticCount, StatisticStore } from './ports.ts';
 import { KEPT_SPANS, STATISTIC_SPANS } from './spans.ts';
 

@@ -1,7 +1,7 @@
-import { type Connection, toText } from '../../core/chatdb/public.ts';
+import { toText } from './columns.ts';
+import type { Connection } from './connection.ts';
+import { RECENT_ROWS } from './own-addresses.ts';
 
-/** Number of newest message rows that are searched for the owner's number. */
-const RECENT_ROWS = 1000;
 const COMPLETE = /^(?:P:)?(\+\d{7,15})$/;
 
 /**

@@ -1,16 +1,9 @@
-import {
-  type Connection,
-  column,
-  columnList,
-  instantAt,
-  isMessage,
-  isNotHidden,
-  isPartOfPoll,
-  isScheduled,
-  perSchema,
-  toUnixMs,
-} from '../../core/chatdb/public.ts';
-import type { EventType } from '../../core/model/event.ts';
+import type { EventType } from '../model/event.ts';
+import { columnList, instantAt, toUnixMs } from './columns.ts';
+import type { Connection } from './connection.ts';
+import { column, isNotHidden } from './queries.ts';
+import { isMessage, isPartOfPoll, isScheduled } from './row-kinds.ts';
+import { perSchema } from './schema-info.ts';
 
 /** A message or reaction that chat.db has. */
 export interface PastEvent {

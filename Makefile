@@ -55,7 +55,7 @@ test-slow: $(BUILD) $(PROGRAMS) ## what takes longer: costs, pages in a browser,
 	npm test --silent -- -w 2 test/cost
 	npm test --silent -- test/browser test/fleet test/install test/faults/kill test/faults/sends
 
-test-faults: $(BUILD) $(PROGRAMS) ## a service that is starved, flooded and lied to: five minutes
+test-faults: $(BUILD) $(PROGRAMS) ## a service that is starved, flooded and lied to
 	npm test --silent -- --runInBand --testPathIgnorePatterns /node_modules/ /test/faults/fleet -- test/faults
 
 test-fleet: $(BUILD) $(PROGRAMS) ## fleets whose parts are killed, stopped and lost, five minutes; needs nats-server

@@ -86,7 +86,6 @@ const NAMED: Readonly<Record<string, readonly [lines: number, why: string]>> = {
   imsg: [1, 'A source.'],
   mcp: [2, 'A feature may add tools, and a way to start a command.'],
   scheduled: [6, 'The command line prints the answer to a send with a time.'],
-  search: [1, 'Browsers may read the header of an answer.'],
   shell: [1, 'A comment about the words that it completes.'],
   simulator: [42, '--demo is an option of every command.'],
 };

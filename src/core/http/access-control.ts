@@ -45,7 +45,7 @@ const PROBED: ReadonlySet<string> = new Set(['/ready', pathOf(GET_HEALTH)]);
  * has; it counts because no request carries cookies (Fetch, 3.3.4).
  */
 const EXPOSED =
-  'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Postern-Partial, Preference-Applied, *';
+  'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Partial, Preference-Applied, *';
 
 /** The answer to a CORS preflight from an allowed page. The star of its headers does not include `Authorization`. */
 const PREFLIGHT: Answer = {

@@ -7,18 +7,30 @@ import { perSchema, type SchemaInfo } from './schema-info.ts';
  * only NULLs. Parameter: row id of the message.
  */
 export function listedAttachmentsSql(schema: SchemaInfo): string {
+  // CROSS JOIN keeps this order: the message's row is found once, not once for each attachment.
   return `SELECT ${ATTACHMENT_COLUMNS.select(attachmentParts(schema))}
-    FROM message_attachment_join j LEFT JOIN attachment a ON a.ROWID = j.attachment_id
-    WHERE j.message_id = ${INT_PARAM} AND ${isShown(schema)} AND ${isNotUnsent(schema)} AND ${isNoPreview(schema)}
+    FROM message m CROSS JOIN message_attachment_join j ON j.message_id = m.ROWID
+      LEFT JOIN attachment a ON a.ROWID = j.attachment_id
+    WHERE m.ROWID = ${INT_PARAM} AND ${isShown(schema)} AND NOT ${isUnsent(schema)} AND ${isNoPreview(schema)}
     ORDER BY j.ROWID`;
 }
 
 /** Maximum size of a body in which attachments without a join are looked for: more than any list of pictures needs. */
 const MAX_BODY_BYTES = 32_768;
 
+/**
+ * SQL for the number of placeholders in attributedBody, counted here because nearly no body has more than joins, and
+ * need not leave SQLite then. Two neighbouring bytes can look like one; the body's decoder decides.
+ */
+const PLACES =
+  "(length(hex(m.attributedBody)) - length(replace(hex(m.attributedBody), hex(X'EFBFBC'), ''))) / length(hex(X'EFBFBC'))";
+
 /** Queries for the attachments that a body names, and that the joins lack. */
 export interface BodyAttachmentQueries {
-  /** The attributedBody of a message, unless it is large, of a link or an app, or unsent. Parameter: row id. */
+  /**
+   * The attributedBody of a message that has more places for attachments than a number, unless it is large, of a link or
+   * an app, or unsent. Parameters: row id, number.
+   */
   readonly body: string;
   /**
    * `ATTACHMENT_COLUMNS` of an attachment, then 1 if it is hidden or joined to any message. Parameter: the guid of the
@@ -40,7 +52,7 @@ export const bodyAttachmentQueriesOf = perSchema((schema): BodyAttachmentQueries
   const isJoined = 'EXISTS (SELECT 1 FROM message_attachment_join j WHERE j.attachment_id = a.ROWID)';
   return {
     body: `SELECT m.attributedBody FROM message m WHERE m.ROWID = ${INT_PARAM} AND ${balloon}
-      AND length(m.attributedBody) <= ${MAX_BODY_BYTES} AND NOT ${isUnsent(schema)}`,
+      AND length(m.attributedBody) <= ${MAX_BODY_BYTES} AND ${PLACES} > ${INT_PARAM} AND NOT ${isUnsent(schema)}`,
     attachment: `SELECT ${ATTACHMENT_COLUMNS.select({ ...attachmentParts(schema), isPartlyUnsent: '0' })},
         ${isJoined} OR NOT ${isShown(schema)}
       FROM attachment a WHERE a.guid = ${TEXT_PARAM}`,
@@ -85,27 +97,17 @@ function attachmentParts(schema: SchemaInfo) {
     bytes: of('total_bytes'),
     state: of('transfer_state'),
     guid: of('guid'),
-    isPartlyUnsent: `(SELECT ${isPartlyUnsent(schema)} FROM message m WHERE m.ROWID = j.message_id)`,
+    isPartlyUnsent: isPartlyUnsent(schema),
   };
 }
 
 /**
- * SQL that is true unless the message of the join `j` was unsent. Unsending a message leaves its attachment rows in
- * place.
- */
-function isNotUnsent(schema: SchemaInfo): string {
-  const unsent = isUnsent(schema);
-  return unsent === '0' ? '1' : `NOT EXISTS (SELECT 1 FROM message m WHERE m.ROWID = j.message_id AND ${unsent})`;
-}
-
-/**
- * SQL that is true unless the join `j` is of a link or an app, and its attachment has no file. Such an attachment is
- * part of a preview.
+ * SQL that is true unless the message `m` is a link or an app, and its attachment `a` has no file. Such an attachment
+ * is part of a preview.
  */
 function isNoPreview(schema: SchemaInfo): string {
   if (!schema.hasColumn('message', 'balloon_bundle_id')) return '1';
-  return `(trim(ifnull(a.filename, '')) <> '' OR NOT EXISTS (SELECT 1 FROM message m
-    WHERE m.ROWID = j.message_id AND ifnull(m.balloon_bundle_id, '') <> ''))`;
+  return `(trim(ifnull(a.filename, '')) <> '' OR ifnull(m.balloon_bundle_id, '') = '')`;
 }
 
 /** SQL that is true unless Messages hides the attachment `a`, as it does with the files of link previews. */

@@ -56,10 +56,8 @@ export function toMessageWithFiles(row: Row, snapshot: Snapshot): MessageWithFil
   const chat = row[at.chat] === null ? undefined : snapshot.chat(row[at.chat] as number);
   const isFromMe = status >= STATUS_CODE.scheduled;
   const body = bodyOf(row, snapshot);
-  const places = countPlaceholders(body);
-  // The column `text` may lack places that attributedBody has.
-  const inBody = typeof row[at.body] === 'object' ? places : 0;
-  const files = row[at.attachments] !== 0 || places > 0 ? storedAttachments(snapshot, rowId, inBody) : NO_ATTACHMENTS;
+  const hasFiles = row[at.attachments] !== 0 || body.includes('\uFFFC');
+  const files = hasFiles ? storedAttachments(snapshot, rowId) : NO_ATTACHMENTS;
   const message = {
     id: String(rowId),
     guid: toText(row[at.guid]),

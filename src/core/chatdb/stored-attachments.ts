@@ -1,7 +1,7 @@
 import type { Row } from '../runtime/sqlite.ts';
 import { pathOfStored } from './attachment-place.ts';
 import { bodyAttachmentQueriesOf } from './attachment-sql.ts';
-import { namedAttachments, placeholdersInBody } from './body-attachments.ts';
+import { namedAttachments } from './body-attachments.ts';
 import { ATTACHMENT_COLUMNS, toText } from './columns.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -27,15 +27,13 @@ export function attachmentPaths(snapshot: Snapshot, rowId: number): readonly str
 /**
  * Returns the attachments that a message lists, in stored order, then those that only its body names. The files of link
  * previews and of unsent parts are not listed, but `n` counts them, so that hiding a file changes no other file's
- * number. `places` is the number of placeholders in attributedBody, if that was decoded already: it is not read again
- * if each has its file.
+ * number.
  */
-export function storedAttachments(snapshot: Snapshot, rowId: number, places = 0): readonly StoredAttachment[] {
+export function storedAttachments(snapshot: Snapshot, rowId: number): readonly StoredAttachment[] {
   const { database, queries } = snapshot;
   const rows = database.all(queries.attachments, rowId);
   const left = rows.some((row) => row[at.isPartlyUnsent] === 1) ? attachmentsInBody(snapshot, rowId) : undefined;
-  const others = places > 0 && places <= rows.length ? [] : unjoinedAttachments(snapshot, rowId, rows);
-  return [...rows, ...others]
+  return [...rows, ...unjoinedAttachments(snapshot, rowId, rows)]
     .map((row, n) => ({ n, path: pathOfStored(toText(row[at.filename]), database.folder, database.parts.home), row }))
     .filter(
       ({ path, row }) =>
@@ -49,8 +47,8 @@ export function storedAttachments(snapshot: Snapshot, rowId: number, places = 0)
  */
 function unjoinedAttachments({ database }: Snapshot, rowId: number, joined: readonly Row[]): readonly Row[] {
   const queries = bodyAttachmentQueriesOf(database.schema);
-  const body = queries && database.get(queries.body, rowId)?.[0];
-  if (!(body instanceof Uint8Array) || placeholdersInBody(body) <= joined.length) return [];
+  const body = queries && database.get(queries.body, rowId, joined.length)?.[0];
+  if (!(body instanceof Uint8Array)) return [];
   const known = new Set(joined.map((row) => row[at.guid]));
   return [...(namedAttachments(body) ?? [])].slice(0, MAX_UNJOINED).flatMap(([guid, name]) => {
     if (guid === '' || known.has(guid)) return [];

@@ -30,6 +30,9 @@ const POISON = {
   'x-frame-options': 'ALLOWALL',
 };
 
+/** Spellings of the path of sends that a Mac takes, below `/api/v1/`. */
+const SENDS = ['messages/', 'Messages', 'messages?a=b', 'MESSAGES/?a=b'];
+
 describeWithNats('what a hub passes on', () => {
   let server: NatsServer;
   let fleet: Fleet;
@@ -248,8 +251,9 @@ describeWithNats('what a hub passes on', () => {
     await machine('h7', sending('two'), { machine: 'two', sinceMs: 2 });
     const hubs = [await fleet.hub(), await fleet.hub()] as const;
     for (const hub of hubs) await knows(hub, 2);
-    const send = async (hub: Hub, key: string) =>
-      (await hub.post('/macs/h7/api/v1/messages', { recipient: 'x', body: key }, { 'idempotency-key': key })).status;
+    const send = async (hub: Hub, key: string, path = 'messages') =>
+      (await hub.post(`/macs/h7/api/v1/${path}`, { recipient: 'x', body: key }, { 'idempotency-key': key })).status;
+    for (const path of SENDS) expect(await send(hubs[0], path, path)).toBe(201);
     const keys = Array.from({ length: 10 }, (_, index) => `k${index}`);
     const statuses = await Promise.all(keys.flatMap((key) => hubs.map((hub) => send(hub, key))));
     expect(new Set(statuses)).toEqual(new Set([201]));
@@ -259,6 +263,7 @@ describeWithNats('what a hub passes on', () => {
     }
     await first.stop();
     expect(await send(hubs[0], 'k0')).toBe(504);
+    for (const path of SENDS) expect([path, await send(hubs[1], path, path)]).toEqual([path, 504]);
     expect([201, 504]).toContain(await send(hubs[0], 'new'));
     expect(got.filter((line) => line.includes(' new ')).length).toBe(1);
     expect(await send(hubs[1], 'new')).toBe(201);

@@ -24,7 +24,8 @@ const PATH = /^\/macs\/([a-z0-9-]{1,32})(?:\/at\/([a-z0-9-]{1,40}))?(\/.*)$/;
 export const PASS_ON: readonly Route[] = (['GET', 'POST', 'PATCH', 'DELETE'] as const).map((method) => ({
   ...{ method, path: '/macs/{mac}/*', isOutside: true, key: 'header', access: 'open' },
 }));
-const SEND = '/api/v1/messages';
+/** The path of sends, as a Mac's router matches it. */
+const SEND = /^\/api\/v1\/messages\/?$/i;
 /** A row's id or the cursor of a list, which only the machine that wrote it can read. */
 const OF_A_MACHINE = /\/\d+(?:\/|$)|[?&]cursor=/;
 
@@ -78,7 +79,7 @@ async function forward(parts: ForwardParts, exchange: Exchange): Promise<Answer>
     body: hasBody ? exchange.arrivingBody() : undefined,
   };
   const key = exchange.header('idempotency-key');
-  const isSend = method === 'POST' && path === SEND;
+  const isSend = method === 'POST' && SEND.test(path);
   const answer =
     isSend && key !== undefined
       ? await sendOnce(parts, question, wanted, key)

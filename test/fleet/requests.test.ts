@@ -95,9 +95,11 @@ describeWithNats('a request through the broker', () => {
     await mac.fleet(({ state }) => state === 'connected');
     const headers = { accept: 'text/event-stream' };
     await waitFor(async () => (await who(asking(), 50)).some(({ member }) => member === 'm8'));
-    await expect(ask(asking(), question('/api/v1/events', { member: 'm8', headers }))).rejects.toMatchObject({
-      code: 'fleet_stream',
-    });
+    for (const path of ['/api/v1/events', '/api/v1/Events/?after=0']) {
+      await expect(ask(asking(), question(path, { member: 'm8', headers }))).rejects.toMatchObject({
+        code: 'fleet_stream',
+      });
+    }
   });
 
   test('a Mac without a machine is known at once to have got nothing', async () => {

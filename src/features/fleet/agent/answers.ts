@@ -35,6 +35,8 @@ const DROPPED: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
   ...['host', 'origin', 'cookie', 'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'],
 ]);
+/** The router takes paths in capital letters, too. */
+const EVENTS = /^\/(?:api\/v1\/events|mcp)/i;
 const STREAMS = /^(?:text\/event-stream|application\/x-ndjson)\b/i;
 
 export interface AnswersParts {
@@ -152,8 +154,7 @@ export class Answers {
 
 /** The hub itself has the streams of events. Answers of MCP to a POST, and exports, have an end. */
 function isEndless({ method, url = '' }: IncomingMessage, { headers }: IncomingMessage): boolean {
-  const isEvents = url.startsWith('/api/v1/events') || url.startsWith('/mcp');
-  return method === 'GET' && isEvents && STREAMS.test(headers['content-type'] ?? '');
+  return method === 'GET' && EVENTS.test(url) && STREAMS.test(headers['content-type'] ?? '');
 }
 
 function passed(headers: IncomingHttpHeaders): PassedHeaders {

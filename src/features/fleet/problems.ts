@@ -68,7 +68,8 @@ export const FLEET_PROBLEMS = {
   other_machine: {
     status: 409,
     mayHaveBeenSent: false,
-    detail: 'This id or cursor belongs to another machine of the Mac {mac} than {machine}, which answers now.',
+    detail:
+      'This id, offset, cursor or key of MCP belongs to another machine of the Mac {mac} than {machine}, which answers now.',
     hint: 'Name the machine in the path: /macs/ID/at/MACHINE/…, or begin the list again.',
     example: { mac: 'm7', machine: 'imac-7f' },
   },

@@ -26,8 +26,15 @@ export const PASS_ON: readonly Route[] = (['GET', 'POST', 'PATCH', 'DELETE'] as 
 }));
 /** The path of sends, as a Mac's router matches it. */
 const SEND = /^\/api\/v1\/messages\/?$/i;
-/** A row's id or the cursor of a list, which only the machine that wrote it can read. */
-const OF_A_MACHINE = /\/\d+(?:\/|$)|[?&]cursor=/;
+/** MCP takes only keys of its machine, and its calls have ids of that machine in their bodies. */
+const MCP = /^\/mcp\/?$/i;
+/** The ids of rows, of limited keys, and UUIDs: only the machine that made them knows them. */
+const OWN_ID = /^(?:\d{1,15}|[\da-f]{8}(?:(?:-[\da-f]{4}){3}-[\da-f]{12})?)$/i;
+/** Every machine knows the conversations of its Mac. Their ids can be numbers, too. */
+const CONVERSATION = /^\/api\/v1\/conversations\//i;
+/** The parameters that hold an offset or a cursor, unless they ask for the beginning. */
+const POSITIONS = ['after', 'before', 'cursor'] as const;
+const BEGINNINGS: ReadonlySet<string | null> = new Set([null, '', '0']);
 
 /** Recognises the paths that are passed on to a Mac. */
 export function isPassedOn(path: string): boolean {
@@ -99,7 +106,7 @@ async function passOn(
   const { present, first } = await parts.macs.machinesOf(member);
   const machine = wanted ?? present[0];
   if (machine === undefined) throw parts.macs.away(member);
-  if (wanted === undefined && machine !== first && OF_A_MACHINE.test(path)) {
+  if (wanted === undefined && machine !== first && isOfOneMachine(path)) {
     throw fleetProblem('other_machine', { mac: member, machine }, { extra: { mac: member, machine } });
   }
   try {
@@ -111,6 +118,15 @@ async function passOn(
     if (error.why === 'silent' && method === 'GET') throw parts.macs.away(member);
     throw fleetProblem('mac_silent', { mac: member });
   }
+}
+
+/** Reports whether a target names what only one machine of a pair knows. `target` is percent-encoded UTF-8. */
+function isOfOneMachine(target: string): boolean {
+  const [path = ''] = target.split('?', 1);
+  const hasOwnId = path.split('/').some((segment) => OWN_ID.test(decodeURIComponent(segment)));
+  if (MCP.test(path) || (hasOwnId && !CONVERSATION.test(path))) return true;
+  const parameters = new URLSearchParams(target.slice(path.length));
+  return POSITIONS.some((name) => !BEGINNINGS.has(parameters.get(name)));
 }
 
 /**

@@ -170,7 +170,7 @@ const KEPT = ['state.db', 'state.db-wal'];
 
 /**
  * Copies the state while no agent runs. Undoing restores the copy, because the old version cannot read a state.db that
- * the new one has migrated. The old version then repeats the deliveries that the new version had already made.
+ * the new one has changed. The old version then repeats the deliveries that the new version had already made.
  */
 export function copyState(layout: Layout): Step {
   const copies = stateCopy(layout);

@@ -30,7 +30,7 @@ const LIGHT_FILES = [
   'settings.ts',
   'clients.ts',
   'ended.ts',
-  'migrations.ts',
+  'tables.ts',
 ];
 
 /** How a feature is recognised in a line of the core; default: its name. */
@@ -91,7 +91,7 @@ const NAMED: Readonly<Record<string, readonly [lines: number, why: string]>> = {
 };
 
 /** Suites of unit/ and integration/ that load a feature. */
-const MOST_SUITES = 41;
+const MOST_SUITES = 40;
 
 /** Returns the line of an import. */
 function lineOf({ file, line }: { readonly file: string; readonly line: number }): string {

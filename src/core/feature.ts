@@ -30,8 +30,8 @@ export interface Feature<Table extends SettingTable = SettingTable> extends Reso
   readonly name: string;
   /** The features whose ports this one uses. They precede it in the list, which a test checks. */
   readonly needs?: readonly string[];
-  /** Steps that create and change the feature's own tables in state.db. Only appended to. */
-  readonly migrations?: readonly string[];
+  /** Creates the feature's own tables in state.db. */
+  readonly tables?: string;
   /** True if hubs serve `routes`, too: the handlers use nothing of a Mac. */
   readonly isForHubs?: true;
   /** Loads the pages that the service shows to anybody. Hubs serve them, too. */

@@ -10,8 +10,8 @@ import { mcpCalls } from '../../src/features/mcp/calls.ts';
 import { lazyMcpService } from '../../src/features/mcp/lazy-service.ts';
 import { AuthorizationServer } from '../../src/features/oauth/authorization-server.ts';
 import { IssuerHost } from '../../src/features/oauth/issuer-host.ts';
-import { OAUTH_MIGRATIONS } from '../../src/features/oauth/migrations.ts';
 import { oauthStore } from '../../src/features/oauth/oauth-store.ts';
+import { OAUTH_TABLES } from '../../src/features/oauth/tables.ts';
 import { ANY_KEY } from './any-key.ts';
 import { FakeClock } from './fake-clock.ts';
 import { HttpGateway, KEY, MemorySearch } from './http-gateway.ts';
@@ -35,7 +35,7 @@ export async function openIssuerHost({
   rateLimitPerMinute = 10_000,
   allowedHosts = [],
 }: IssuerHostOptions = {}) {
-  const state = openStateDatabase(join(folder, 'state.db'), [access, { name: 'oauth', migrations: OAUTH_MIGRATIONS }]);
+  const state = openStateDatabase(join(folder, 'state.db'), [access, { name: 'oauth', tables: OAUTH_TABLES }]);
   const clock = new FakeClock();
   const revoked: string[] = [];
   let made = 0;

@@ -14,7 +14,7 @@ export type PrintArray = Float64Array;
  * Version of the way in which prints are computed. Stored prints of another version are replaced without reporting
  * changes (decision U1).
  */
-export const PRINTS_VERSION = 3;
+export const PRINTS_VERSION = 1;
 
 /** Stands for a row that has not been examined, or is gone. */
 export const NO_PRINT: Print = 0;

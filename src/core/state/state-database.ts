@@ -2,9 +2,10 @@ import { AppError, errorCode, isAppError } from '../model/errors.ts';
 import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../model/event.ts';
 import { claimPrivateFile } from '../runtime/private-file.ts';
 import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
-import { FIRST_VERSION, MIGRATIONS } from './migrations.ts';
+import { TABLES } from './tables.ts';
 
-const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;
+/** Rises whenever a table of the core or of a feature changes. */
+const VERSION = 1;
 
 /**
  * Checks of the data that startup reads. Each `sql` counts the rows that are wrong. Tables and columns are checked
@@ -42,10 +43,10 @@ const HINTS: readonly { readonly codes: RegExp; readonly hint: string }[] = [
 ];
 
 /**
- * Opens the service's own database (decision A5) with mode 0600 and migrates its schema. Throws `state_db_unusable`
+ * Opens the service's own database (decision A5) with mode 0600 and creates missing tables. Throws `state_db_unusable`
  * with the reason, unless the database can be read and written.
  */
-export function openStateDatabase(path: string, features: readonly Migrated[] = []): Sqlite {
+export function openStateDatabase(path: string, features: readonly WithTables[] = []): Sqlite {
   let database: Sqlite | undefined;
   try {
     claimPrivateFile(path);
@@ -60,10 +61,10 @@ export function openStateDatabase(path: string, features: readonly Migrated[] = 
     // A checkpoint waits for the disk. 4000 pages mean one checkpoint per 16 MiB written, instead of one per 4 MiB.
     database.exec('PRAGMA wal_autocheckpoint = 4000');
     database.exec('PRAGMA foreign_keys = ON');
-    // One transaction: a start after an update changes all tables or none.
+    // One transaction: a start creates all tables or none.
     database.transaction(() => {
-      migrate(opened, version);
-      for (const feature of features) migrateFeature(opened, feature);
+      if (version !== VERSION) opened.exec(`${TABLES} PRAGMA user_version = ${VERSION}`);
+      createTables(opened, features);
     });
     assertComplete(database, features);
     return database;
@@ -115,11 +116,8 @@ function assertUndamaged(database: Sqlite): void {
 function versionOf(database: Sqlite): number {
   const version = Number(database.prepare('PRAGMA user_version').get()?.[0] ?? 0);
   if (version < 0) throw new Error(`its version is ${version}`);
-  if (version > NEWEST_VERSION) {
-    throw new Error(`it was written by a newer version of Postern (version ${version} instead of ${NEWEST_VERSION})`);
-  }
-  if (version > 0 && version < FIRST_VERSION) {
-    throw new Error(`it was written by a Postern from before the first release (version ${version})`);
+  if (version > VERSION) {
+    throw new Error(`it was written by a newer version of Postern (version ${version} instead of ${VERSION})`);
   }
   if (version === 0 && database.prepare('SELECT name FROM sqlite_master').get() !== undefined) {
     throw new Error('it belongs to another program');
@@ -127,34 +125,26 @@ function versionOf(database: Sqlite): number {
   return version;
 }
 
-/** A feature that has tables. */
-export interface Migrated {
+/** A feature, which may have tables. */
+export interface WithTables {
   readonly name: string;
-  readonly migrations?: readonly string[];
+  readonly tables?: string;
 }
 
-/** Brings the tables of a feature up to date. Keeps the tables of features that this program does not have. */
-function migrateFeature(database: Sqlite, { name, migrations = [] }: Migrated): void {
-  if (migrations.length === 0) return;
-  const version = Number(database.prepare('SELECT version FROM feature WHERE name = ?').get(name)?.[0] ?? 0);
-  if (version === migrations.length) return;
-  if (version > migrations.length) throw new Error(`a newer version of Postern wrote the tables of ${name}`);
-  for (const migration of migrations.slice(version)) database.exec(migration);
-  database.prepare('INSERT OR REPLACE INTO feature (name, version) VALUES (?, ?)').run(name, migrations.length);
-}
-
-function migrate(database: Sqlite, version: number): void {
-  if (version === NEWEST_VERSION) return;
-  const done = version === 0 ? 0 : version - FIRST_VERSION + 1;
-  for (const migration of MIGRATIONS.slice(done)) database.exec(migration);
-  database.exec(`PRAGMA user_version = ${NEWEST_VERSION}`);
+/** Creates the tables of features that have none yet. Keeps those of features that this program does not have. */
+function createTables(database: Sqlite, features: readonly WithTables[]): void {
+  for (const { name, tables } of features) {
+    if (tables === undefined) continue;
+    const added = database.prepare('INSERT OR IGNORE INTO feature (name) VALUES (?)').run(name);
+    if (added > 0) database.exec(tables);
+  }
 }
 
 /**
  * Throws unless the schema equals that of a new database word for word. A foreign schema could contain views, triggers
  * or default values with arbitrary SQL.
  */
-export function assertOwnSchema(database: Sqlite, features: readonly Migrated[] = []): void {
+export function assertOwnSchema(database: Sqlite, features: readonly WithTables[] = []): void {
   const own = withModel(schemaOf, features);
   const foreign = [...schemaOf(database)].find(([name, sql]) => own.get(name) !== sql);
   if (foreign !== undefined) throw new Error(`its schema defines ${foreign[0]} differently than Postern does`);
@@ -165,24 +155,20 @@ export function assertOwnSchema(database: Sqlite, features: readonly Migrated[] 
  */
 function schemaOf(database: Sqlite): ReadonlyMap<string, string> {
   const sql = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
-  const rows = database.prepare(sql).all();
-  // A column that was added later stands between other spaces than one that was there from the start.
   return new Map(
-    rows.map(([name, made]) => [
-      String(name),
-      String(made)
-        .replace(/\s+/g, ' ')
-        .replace(/ ?([(),]) ?/g, '$1'),
-    ]),
+    database
+      .prepare(sql)
+      .all()
+      .map(([name, made]) => [String(name), String(made)]),
   );
 }
 
 /** Runs `read` on a new database in memory that has the current schema. */
-function withModel<Result>(read: (model: Sqlite) => Result, features: readonly Migrated[]): Result {
+function withModel<Result>(read: (model: Sqlite) => Result, features: readonly WithTables[]): Result {
   const model = openSqlite(':memory:');
   try {
-    for (const migration of MIGRATIONS) model.exec(migration);
-    for (const feature of features) migrateFeature(model, feature);
+    model.exec(TABLES);
+    createTables(model, features);
     return read(model);
   } finally {
     model.close();
@@ -190,7 +176,7 @@ function withModel<Result>(read: (model: Sqlite) => Result, features: readonly M
 }
 
 /** Checks that every table and column exists and that the data needed at startup is readable. */
-function assertComplete(database: Sqlite, features: readonly Migrated[]): void {
+function assertComplete(database: Sqlite, features: readonly WithTables[]): void {
   const found = new Set(columnsOf(database));
   const missing = withModel(columnsOf, features).find((column) => !found.has(column));
   if (missing !== undefined) throw new Error(`it has no column ${missing}`);

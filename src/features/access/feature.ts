@@ -1,15 +1,15 @@
 import { feature } from '../../core/feature.ts';
 import { declareAccessCommands } from './commands.ts';
 import { endHeldSends, restoredKeys } from './ended.ts';
-import { ACCESS_MIGRATIONS } from './migrations.ts';
 import { ACCESS_PROBLEMS } from './problems.ts';
+import { ACCESS_TABLES } from './tables.ts';
 
 /** Limited keys: who else may use the service, and how far. Their sends may wait for the owner, and all is recorded. */
 export const access = feature({
   name: 'access',
   // Held sends are decided there by tapback.
   needs: ['self-chat'],
-  migrations: ACCESS_MIGRATIONS,
+  tables: ACCESS_TABLES,
   problems: ACCESS_PROBLEMS,
   routes: {
     listKeys: { method: 'GET', path: '/keys', key: 'header', access: 'owner' },

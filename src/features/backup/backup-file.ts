@@ -6,7 +6,7 @@ import { openSqlite, type Sqlite } from '../../core/runtime/sqlite.ts';
 import { expireOffsets } from '../../core/state/changes-store.ts';
 import { cursorStore } from '../../core/state/cursor-store.ts';
 import { UNFINISHED } from '../../core/state/restored.ts';
-import { assertOwnSchema, type Migrated, openStateDatabase } from '../../core/state/state-database.ts';
+import { assertOwnSchema, openStateDatabase, type WithTables } from '../../core/state/state-database.ts';
 
 /** `Post` in ASCII: distinguishes a backup from other databases. */
 const APPLICATION_ID = 0x506f7374;
@@ -23,7 +23,7 @@ export interface Backup {
 }
 
 /** A feature with a state that must not survive a restore as it is. */
-export interface Restored extends Migrated {
+export interface Restored extends WithTables {
   backedUp?(copy: Sqlite): void;
   restored?(state: Sqlite, nowMs: number): readonly string[];
 }
@@ -90,7 +90,7 @@ export function readBackup(path: string): Backup {
 }
 
 /**
- * Writes a backup's state to the empty file `target`. Migrates and checks the state as at startup. Throws
+ * Writes a backup's state to the empty file `target`. Checks the state as at startup. Throws
  * `backup_unusable` with the reason.
  */
 export function extractState(

@@ -32,8 +32,7 @@ export const canary = feature({
     };
   },
   hides: ({ selfAddress: chat }) => (chat === '' ? undefined : { chat, start: CANARY_START, length: CANARY_LENGTH }),
-  migrations: [
-    `CREATE TABLE IF NOT EXISTS canary (
+  tables: `CREATE TABLE IF NOT EXISTS canary (
      address TEXT NOT NULL,
      number TEXT NOT NULL,
      sent_ms INTEGER NOT NULL,
@@ -41,11 +40,9 @@ export const canary = feature({
      problem TEXT,
      arrived_ms INTEGER,
      delay_ms INTEGER,
-     dead_since_ms INTEGER
+     dead_since_ms INTEGER,
+     lost INTEGER NOT NULL DEFAULT 0
    ) STRICT;`,
-    `ALTER TABLE canary ADD COLUMN lost INTEGER NOT NULL DEFAULT 0;
-   UPDATE canary SET lost = 3 WHERE dead_since_ms IS NOT NULL;`,
-  ],
   document: async () => ({ operations: {}, status: (await import('./document.ts')).canarySchema }),
   shown: async () => (await import('./shown.ts')).shownCanary,
   async open(core, { selfAddress: address }) {

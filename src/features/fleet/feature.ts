@@ -2,15 +2,15 @@ import { feature } from '../../core/feature.ts';
 import type { StatusReport } from '../../core/model/status.ts';
 import type { FleetReport } from './agent/agent.ts';
 import { declareHubCommand } from './hub/commands.ts';
-import { FLEET_MIGRATIONS } from './migrations.ts';
 import { FLEET_SETTINGS } from './settings.ts';
 import { declareFleetCommands } from './setup/commands.ts';
+import { FLEET_TABLES } from './tables.ts';
 
 /** Connects this Mac with others over NATS. */
 export const fleet = feature({
   name: 'fleet',
   settings: FLEET_SETTINGS,
-  migrations: FLEET_MIGRATIONS,
+  tables: FLEET_TABLES,
   commands(program, runs) {
     declareHubCommand(program, runs);
     declareFleetCommands(program, runs);

@@ -2,9 +2,9 @@ import { Option } from 'commander';
 import { connected, helpExamples, rowOrOffset } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 import { mcpClients } from './clients.ts';
-import { MCP_MIGRATIONS } from './migrations.ts';
 import { MCP_PROBLEMS } from './problems.ts';
 import { MCP_SETTINGS } from './settings.ts';
+import { MCP_TABLES } from './tables.ts';
 
 /** Serves the Model Context Protocol: the tools, events and subscriptions of programs that a model drives. */
 export const mcp = feature({
@@ -13,7 +13,7 @@ export const mcp = feature({
   needs: ['contacts', 'search'],
   settings: MCP_SETTINGS,
   goneSettings: { 'mcp.event_errors': 'MCP Events has the error numbers that its clients expect.' },
-  migrations: MCP_MIGRATIONS,
+  tables: MCP_TABLES,
   problems: MCP_PROBLEMS,
   routes: {
     callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true, isForLimitedKeys: true },

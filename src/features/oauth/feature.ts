@@ -1,6 +1,6 @@
 import { feature } from '../../core/feature.ts';
-import { OAUTH_MIGRATIONS } from './migrations.ts';
 import { issuerWarnings, OAUTH_SETTINGS } from './settings.ts';
+import { OAUTH_TABLES } from './tables.ts';
 
 /** Lets hosted agents sign in at an address of the internet, and use MCP there. */
 export const oauth = feature({
@@ -8,7 +8,7 @@ export const oauth = feature({
   // A token stands for a limited key, and opens MCP.
   needs: ['access', 'mcp'],
   settings: OAUTH_SETTINGS,
-  migrations: OAUTH_MIGRATIONS,
+  tables: OAUTH_TABLES,
   check({ issuer }, config) {
     if (issuer === '') return {};
     return {

@@ -9,8 +9,7 @@ import { SCHEDULED_STATES } from './scheduled.ts';
 /** Sends messages at a set time, and lists those that the owner scheduled on the phone. */
 export const scheduled = feature({
   name: 'scheduled',
-  migrations: [
-    `CREATE TABLE IF NOT EXISTS scheduled (
+  tables: `CREATE TABLE scheduled (
      number INTEGER PRIMARY KEY AUTOINCREMENT,
      id TEXT NOT NULL UNIQUE,
      key_id TEXT NOT NULL,
@@ -30,8 +29,7 @@ export const scheduled = feature({
      message_id TEXT,
      problem TEXT
    ) STRICT;
-   CREATE INDEX IF NOT EXISTS scheduled_by_state ON scheduled (state, send_at_ms);`,
-  ],
+   CREATE INDEX scheduled_by_state ON scheduled (state, send_at_ms);`,
   problems: SCHEDULED_PROBLEMS,
   routes: {
     listScheduled: { method: 'GET', path: '/scheduled', key: 'header', access: ['send'] },

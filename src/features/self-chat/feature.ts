@@ -1,15 +1,15 @@
 import { feature } from '../../core/feature.ts';
 import { declareProveCommand } from './commands.ts';
 import { forgetSelfChat } from './ended.ts';
-import { SELF_CHAT_MIGRATIONS } from './migrations.ts';
 import { SELF_CHAT_PROBLEMS } from './problems.ts';
 import { SELF_CHAT_SETTINGS } from './settings.ts';
+import { SELF_CHAT_TABLES } from './tables.ts';
 
 /** The owner's conversation with themselves: proved by a code, and where the owner's tapbacks decide. */
 export const selfChat = feature({
   name: 'self-chat',
   settings: SELF_CHAT_SETTINGS,
-  migrations: SELF_CHAT_MIGRATIONS,
+  tables: SELF_CHAT_TABLES,
   problems: SELF_CHAT_PROBLEMS,
   routes: {
     getSelfChat: { method: 'GET', path: '/self-chat', key: 'header', access: 'owner' },

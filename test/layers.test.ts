@@ -121,7 +121,6 @@ const URL_PARSERS: readonly string[] = [
   'core/webhooks/delivery-record.ts',
   'core/webhooks/poster.ts',
   'core/state/state-database.ts',
-  'features/access/state/user-info.ts',
   // The owner's configuration, options and environment, and the addresses of a fleet.
   'features/bluebubbles/feature.ts',
   'features/console/open-command.ts',

@@ -179,7 +179,7 @@ export class Requests {
     throw new PosternError(0, {
       code: 'not_capable',
       detail: `The service at ${this.#parts.address} cannot do this: ${missing}${reason === undefined ? '' : ` (${reason})`}.`,
-      hint: 'Nothing was sent. GET /api/v1/status lists its capabilities; earlier versions list none.',
+      hint: 'Nothing was sent. GET /api/v1/status lists its capabilities.',
     });
   }
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Webhook } from '../../src/core/model/webhook.ts';
-import { openSqlite } from '../../src/core/runtime/sqlite.ts';
-import { AccessFixture, ANA } from '../support/access-fixture.ts';
+import { AccessFixture } from '../support/access-fixture.ts';
 import { postern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';
 
@@ -55,23 +54,4 @@ test('the password in the address of a webhook is shown by GET /webhooks alone, 
   }
   expect(said.filter((text) => text.includes('s3cret'))).toEqual([]);
   expect((await service.request('DELETE', `/webhooks/${id}`)).status).toBe(204);
-});
-
-test('a webhook of a limited key sends no Authorization header after the upgrade, and the audit log says so', async () => {
-  const { service } = fixture;
-  const agent = await fixture.key({ scopes: ['read', 'events', 'webhooks'], read: [ANA] });
-  const { id } = (await agent.post('/webhooks', { url: receiver.url, events: ['message.received'] })).json as Webhook;
-  await service.stop();
-  // Earlier versions took it.
-  const state = openSqlite(`${service.configFolder}/state.db`);
-  state.prepare('UPDATE webhook SET url = ? WHERE id = ?').run(withUser('admin:s3cret'), id);
-  state.close();
-  await service.launch();
-  const before = receiver.deliveries.length;
-  expect((await agent.post(`/webhooks/${id}/test`, {})).json).toMatchObject({ delivered: true });
-  expect(receiver.deliveries.slice(before).map(({ headers }) => headers.authorization)).toEqual([undefined]);
-  expect(urlsOf((await agent.get('/webhooks')).json)).toEqual([receiver.url]);
-  expect(await fixture.audit(`?key_id=${agent.record.id}`)).toContainEqual(
-    expect.objectContaining({ action: 'webhook', target: id, outcome: 'user_info_removed' }),
-  );
 });

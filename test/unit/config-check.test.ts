@@ -325,17 +325,6 @@ describe('what is not known', () => {
     expect(warnings[0]).toContain(`${name} is not known and is ignored; the nearest known name is ${nearest}`);
   });
 
-  const UPDATE = 'update is no longer a setting and is ignored: remove it. Postern no longer looks for newer versions.';
-  test.each([
-    ['[update]\nurl = "https://example.net/latest.json"', UPDATE],
-    ['[update]\nurl = 7', UPDATE],
-    ['update = true', UPDATE],
-    ['[server]\nsocket = false', expect.stringMatching(/^server\.socket is no longer a setting .* Unix socket\.$/)],
-    ['[mcp]\nevent_errors = "final"', expect.stringMatching(/^mcp\.event_errors is no longer a setting/)],
-  ])('%s, of an earlier version, is a warning that says why it is gone', (toml, warning) => {
-    expect(withKey(toml)).toMatchObject({ config: { server: { port: 3001 } }, warnings: [warning] });
-  });
-
   test('beyond the first 20 are counted', () => {
     const { warnings } = withKey(Array.from({ length: 500 }, (_, at) => `[name${at}]\n`).join(''));
     expect(warnings).toHaveLength(21);

@@ -1,7 +1,7 @@
 import { editDistance } from '../model/edit-distance.ts';
 import type { Environment } from './environment.ts';
 import { type Setting, type SettingTable, type ValuesOf, valuesOf } from './setting.ts';
-import { GONE_SETTINGS, SETTINGS } from './settings.ts';
+import { SETTINGS } from './settings.ts';
 import { isDate, shown } from './shown-value.ts';
 
 type SectionOf<Name extends keyof typeof SETTINGS> = ValuesOf<(typeof SETTINGS)[Name]>;
@@ -24,8 +24,6 @@ export interface Section<Table extends SettingTable = SettingTable> {
   readonly name: string;
   /** The settings of the section `[name]`. Key: how the program calls the value. */
   readonly settings?: Table;
-  /** Settings that an earlier version had, as `section.key`. Value: what their warning says. */
-  readonly goneSettings?: Readonly<Record<string, string>>;
   /** Returns what is wrong with the settings, or what they lack together with the settings of the core. */
   check?(values: ValuesOf<Table>, config: Config): CheckedSettings;
 }
@@ -116,17 +114,8 @@ function writtenIn(tables: Readonly<Record<string, unknown>>, environment: Envir
     else if (!isTable(content)) mistakes.push(`${section} must be a section that begins with [${section}].`);
     else for (const [key, value] of Object.entries(content)) written.set(`${section}.${key}`, value);
   }
-  const gone = new Map(
-    [{ goneSettings: GONE_SETTINGS }, ...(environment.features ?? [])].flatMap((one) =>
-      Object.entries(one.goneSettings ?? {}),
-    ),
-  );
-  const warnings: string[] = [];
-  for (const [name, why] of gone) {
-    if (written.has(name)) warnings.push(`${name} is no longer a setting and is ignored: remove it. ${why}`);
-  }
-  const unknown = [...written.keys()].filter((name) => !names.includes(name) && !gone.has(name));
-  warnings.push(...unknown.slice(0, MAX_UNKNOWN).map((name) => ignored(name, names, sections)));
+  const unknown = [...written.keys()].filter((name) => !names.includes(name));
+  const warnings = unknown.slice(0, MAX_UNKNOWN).map((name) => ignored(name, names, sections));
   const more = unknown.length - MAX_UNKNOWN;
   if (more > 0) warnings.push(`${more} more unknown names are ignored.`);
   return { written, mistakes, warnings };

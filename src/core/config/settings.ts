@@ -3,7 +3,6 @@ import { isIP } from 'node:net';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { rightsAddress } from '../model/address.ts';
 import { ASSOCIATED_ROWS } from '../model/associated-rows.ts';
-import { lookupTable } from '../model/lookup-table.ts';
 import { certificatesIn } from '../runtime/certificates.ts';
 import type { Environment } from './environment.ts';
 import { absolutePath, integer, optionalPath, PATH, path, type Setting } from './setting.ts';
@@ -11,12 +10,6 @@ import { absolutePath, integer, optionalPath, PATH, path, type Setting } from '.
 const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/;
 
 export const SELF_ADDRESS = 'a number such as "+15550100" or a lowercase e-mail address, or empty';
-
-/** Settings and sections that an earlier version had. Value: what their warning says. */
-export const GONE_SETTINGS: Readonly<Record<string, string>> = lookupTable({
-  update: 'Postern no longer looks for newer versions.',
-  'server.socket': 'The command line and the menu need the Unix socket.',
-});
 
 /**
  * Every setting of the core (decision A4), in the order in which a new config.toml lists them. Key: the section, and

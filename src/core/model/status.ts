@@ -139,7 +139,7 @@ export interface StatusReport {
     /** Only at a hub: the event's offset. `row_id` is 0 there. */
     readonly offset?: string | undefined;
   };
-  /** The operations that the service has. Earlier versions of a Mac omit this member. */
+  /** The operations that the service has. */
   readonly operations?: readonly string[] | undefined;
   /** Only at a hub: its Macs, sorted by id. */
   readonly macs?: readonly HubMac[] | undefined;
@@ -162,7 +162,7 @@ export interface StatusReport {
   readonly arrival_delay?: ArrivalDelay | undefined;
   /** Problems since the service started, newest first (decision Z3). Only for the owner; absent at a hub. */
   readonly problems?: readonly StatusProblem[] | undefined;
-  /** The abilities of the service. Earlier versions omit this member. */
+  /** The abilities of the service. Absent at a hub. */
   readonly capabilities?: Capabilities | undefined;
   /** The problems that features and webhooks report. Absent if there are none. */
   readonly warnings?: readonly StatusWarning[] | undefined;

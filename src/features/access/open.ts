@@ -5,12 +5,10 @@ import { OWNER } from '../../core/model/owner.ts';
 import { SELF_CHAT } from '../self-chat/port.ts';
 import { LimitedAccess } from './limited-access.ts';
 import { ACCESS, APPROVALS, type CallersApprovals, type CallersRights, RIGHTS } from './port.ts';
-import { removeUserInfoOfKeys } from './state/user-info.ts';
 
 /** Lets limited keys in. */
 export function openAccess(core: Core): Running {
-  const { state, host, guests, ownerSends, ports } = core;
-  removeUserInfoOfKeys(state, host.clock);
+  const { guests, ownerSends, ports } = core;
   const access = new LimitedAccess(core, ports.get(SELF_CHAT));
   let http: HttpServer | undefined;
   guests.knownBy(access);

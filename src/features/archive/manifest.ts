@@ -52,7 +52,7 @@ export function sealOf({ files, generated = new Map() }: Pick<Manifest, 'files' 
 
 export function writeManifest(folder: string, manifest: Manifest): void {
   const { files, generated, ...about } = manifest;
-  const seal = files.size === 0 ? NOTHING_SEALED : sealOf(manifest);
+  const seal = sealOf(manifest);
   const beginning = JSON.stringify({ format: FORMAT, version: VERSION, ...about, seal }, null, 1);
   const draft = new Draft(join(folder, MANIFEST));
   const sum = createHash('sha256');
@@ -86,9 +86,7 @@ export function writeManifest(folder: string, manifest: Manifest): void {
   }
 }
 
-/** The member `seal` of an archive without a complete run. Earlier versions refuse a manifest with any other. */
-const NOTHING_SEALED = hash('sha256', '', 'hex');
-/** The last member of a manifest: the SHA-256 of everything before it. Earlier versions wrote none. */
+/** The last member of a manifest: the SHA-256 of everything before it. */
 const CHECKSUM = /,\n "checksum": "([0-9a-f]{64})"\n\}\n$/;
 const CHUNK_CHARACTERS = 1 << 16;
 
@@ -110,16 +108,15 @@ export function readManifest(folder: string): Manifest | undefined {
       hint: 'Nothing was written. Update Postern, or export into another folder.',
     });
   }
-  const manifest = isWhole(text, document) ? manifestOf(document) : undefined;
+  const manifest = isWhole(text) ? manifestOf(document) : undefined;
   if (manifest === undefined) throw damaged(`${join(folder, MANIFEST)} is not a manifest of an archive.`);
   return manifest;
 }
 
-/** Reports whether a manifest still matches its checksum. One without a checksum must be of an earlier version. */
-function isWhole(text: string, document: unknown): boolean {
+/** Reports whether a manifest still matches its checksum. */
+function isWhole(text: string): boolean {
   const found = CHECKSUM.exec(text.slice(-CHECKSUM_CHARACTERS));
-  if (found === null) return isObject(document) && !('generated' in document || 'checksum' in document);
-  return hash('sha256', text.slice(0, -found[0].length), 'hex') === found[1];
+  return found !== null && hash('sha256', text.slice(0, -found[0].length), 'hex') === found[1];
 }
 
 /** More characters than the member `checksum` has. */
@@ -136,7 +133,7 @@ function manifestOf(document: unknown): Manifest | undefined {
   }
   const hashes = generated === undefined ? undefined : hashesOf(generated);
   if (generated !== undefined && hashes === undefined) return undefined;
-  if (seal !== (sealOf({ files: heads, generated: hashes }) || NOTHING_SEALED)) return undefined;
+  if (seal !== sealOf({ files: heads, generated: hashes })) return undefined;
   return {
     created_at: String(created_at),
     runs,

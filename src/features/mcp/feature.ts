@@ -12,7 +12,6 @@ export const mcp = feature({
   // Some of its tools search, and resolve names.
   needs: ['contacts', 'search'],
   settings: MCP_SETTINGS,
-  goneSettings: { 'mcp.event_errors': 'MCP Events has the error numbers that its clients expect.' },
   tables: MCP_TABLES,
   problems: MCP_PROBLEMS,
   routes: {

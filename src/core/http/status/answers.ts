@@ -75,7 +75,7 @@ export const statusSchema = shapeOf<StatusReport>()(
         offset: z.string().optional().meta({ description: 'Only at a hub, where `row_id` is 0.' }),
       }),
       operations: z.array(z.string()).readonly().optional().meta({
-        description: 'The operations of this document that the service has. Earlier versions of a Mac omit it.',
+        description: 'The operations of this document that the service has.',
       }),
       macs: z.array(macSchema).readonly().optional().meta({ description: 'Only at a hub: its Macs.' }),
       webhooks: z

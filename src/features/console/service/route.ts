@@ -1,14 +1,5 @@
 // The current view and the item in it. Both are in the address, so that Back, a reload and a bookmark work.
 
-/**
- * Key: the name that a view had in the addresses of older versions. Value: the view that replaces it. Bookmarks may
- * still contain the old names.
- */
-const MOVED = new Map([
-  ['access', 'approvals'],
-  ['macs', 'overview'],
-]);
-
 export interface Route {
   readonly view: string;
   readonly id?: string | undefined;
@@ -38,7 +29,7 @@ export function currentRoute(): Route {
   const [id, item] = rest.map(decoded);
   const query = new URLSearchParams(search);
   const isConversation = first === 'c' && id !== undefined;
-  const name = isConversation ? 'messages' : (MOVED.get(first) ?? first);
+  const name = isConversation ? 'messages' : first;
   const [home = name] = views;
   if (!views.includes(name)) return { view: home, query };
   return { view: name, id: first === 'messages' ? undefined : id, item, query };

@@ -28,7 +28,7 @@ export function knownStatus(): StatusReport {
   return status;
 }
 
-/** Reports whether the service has an operation. An earlier version, which lists none, has all of them. */
+/** Reports whether the service has an operation. */
 export const serves = (operation: string): boolean => status?.operations?.includes(operation) ?? true;
 
 export const isCapable = (name: string): boolean => isAble(name, status ?? {});

@@ -77,6 +77,15 @@ describeWithNats('the webhooks of a fleet', () => {
     expect((await hubs[1].post(`/api/v1/webhooks/${id}/retry`, {})).status).toBe(202);
     await eventually(() => expect(texts().slice(-2)).toEqual(['one', 'two']));
     expect(new Set(ids()).size).toBe(2);
+    const attempts = texts().length - 1;
+    expect(attempts).toBeGreaterThan(3);
+    expect(receiver.deliveries.at(-2)?.headers['x-webhook-attempt']).toBe(String(attempts));
+    await eventually(async () =>
+      expect(await (await hubs[0].get(`/api/v1/webhooks/${id}/deliveries`)).json()).toMatchObject([
+        { outcome: 'delivered', attempts: 1 },
+        { outcome: 'delivered', attempts },
+      ]),
+    );
   });
 
   test('pause when the receiver answers 410, and go on with the same event afterwards', async () => {

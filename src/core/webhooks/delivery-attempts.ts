@@ -42,6 +42,7 @@ export function askedWaitMs(header: unknown, nowMs: number): number | undefined 
  */
 export interface PostResult {
   readonly outcome: 'delivered' | 'failed' | 'interrupted';
+  /** Number of the delivery's attempts, those of earlier posts included. */
   readonly attempts: number;
   /** HTTP status that answered the last attempt; null if that attempt got no answer. */
   readonly status: number | null;
@@ -55,7 +56,7 @@ export interface PostResult {
   readonly durationMs: number;
   /** Beginning of the body that answered the last attempt; empty if that attempt got no answer. */
   readonly answer: string;
-  /** The attempts that were not cancelled, in order. */
+  /** This post's attempts that were not cancelled, in order. */
   readonly attemptRecords: readonly AttemptRecord[];
 }
 

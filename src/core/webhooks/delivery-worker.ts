@@ -243,7 +243,7 @@ export class DeliveryWorker {
     this.#sending = this.#parts.poster.send(post);
     const result = await this.#sending.result;
     this.#sending = undefined;
-    return { ...result, attempts: (post.attemptsBefore ?? 0) + result.attempts };
+    return result;
   }
 
   /**

@@ -98,14 +98,15 @@ export class Poster {
 
   send(post: Post): Sending {
     const { clock, retryWaitsMs = RETRY_WAITS_MS } = this.#parts;
-    const { url } = post.to;
+    const { attemptsBefore = 0, to } = post;
+    const { url } = to;
     const body = Buffer.from(post.json, 'utf8');
     const attempts = new DeliveryAttempts({
       clock,
       retryWaitsMs: post.retry ? retryWaitsMs : [],
       headers: (attempt) => this.#headers(post, body, attempt),
       mayAttempt: post.mayAttempt,
-      retriesArrived: post.to.wire === undefined,
+      retriesArrived: to.wire === undefined,
       obeysReceiver: post.obeysReceiver,
       onFailure: (failure) => {
         this.errors.note(url, failure);
@@ -113,11 +114,11 @@ export class Poster {
       },
     });
     // `allowedHosts` may have changed since the webhook was registered, and may no longer allow the webhook's host.
-    const error = this.refusal(url) ?? this.#ownRefusal(post.to);
+    const error = this.refusal(url) ?? this.#ownRefusal(to);
     if (error !== undefined) {
       const refused = {
         outcome: 'failed',
-        attempts: 0,
+        attempts: attemptsBefore,
         status: null,
         error,
         durationMs: 0,
@@ -126,7 +127,11 @@ export class Poster {
       } as const;
       return { attempts, result: Promise.resolve(refused) };
     }
-    return { attempts, result: this.#post(attempts, post.to, body) };
+    const result = this.#post(attempts, to, body);
+    return {
+      attempts,
+      result: result.then((ended) => ({ ...ended, attempts: attemptsBefore + ended.attempts })),
+    };
   }
 
   /** Returns why a receiver of a limited key gets nothing; undefined if it may, or if only a lookup can tell. */

@@ -218,8 +218,7 @@ export class WebhookWorker {
   async #hold(message: JsMsg, entry: StreamEntry, result: PostResult, { id, held }: StoredWebhook): Promise<void> {
     const { clock, log } = this.#parts;
     const before = held?.id === entry.subject ? held : null;
-    const attempts = (before?.attempts ?? 0) + result.attempts;
-    const now = retriedDelivery(entry.subject, entry.rowId, { ...result, attempts }, before, clock);
+    const now = retriedDelivery(entry.subject, entry.rowId, result, before, clock);
     const isGone = result.status === GONE;
     await this.#write((record) => {
       const { webhook } = withHeld(record, now);
@@ -227,7 +226,7 @@ export class WebhookWorker {
     });
     if (isGone) log.warn('paused a webhook whose receiver answered 410', { webhook: id });
     else if (before === null) log.warn('holding an event for a webhook, retrying until it succeeds', { webhook: id });
-    message.nak(isGone ? undefined : (result.askedWaitMs ?? holdWaitMs(attempts)));
+    message.nak(isGone ? undefined : (result.askedWaitMs ?? holdWaitMs(result.attempts)));
   }
 
   /** The last event that this hub or another has done. */

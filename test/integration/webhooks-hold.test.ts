@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { Caller } from '../../src/core/model/caller.ts';
 import type { PendingRow } from '../../src/core/model/event.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -45,6 +46,47 @@ describe('a webhook that holds', () => {
       { row_id: 2, outcome: 'delivered', attempts: 1 },
       { row_id: 1, outcome: 'delivered', attempts: 11 },
     ]);
+  });
+
+  test('waits 5 min at a time while its host is not allowed, whether it was attempted before or not', async () => {
+    for (const attempts of [0, 3]) {
+      const { clock, fixture } = held();
+      const receiver = await newReceiver((response) => void response.writeHead(503).end());
+      const { id } = fixture.dispatcher.add(hook(receiver.url, { on_failure: 'hold' }));
+      const status = () => fixture.dispatcher.status(id);
+      if (attempts > 0) fixture.publish(1, 1);
+      await eventually(() => expect(status().held?.attempts ?? 0).toBe(attempts));
+      await fixture.dispatcher.close(1000);
+      fixture.allowedHosts = ['hooks.example.net'];
+      fixture.restart();
+      if (attempts === 0) fixture.publish(1, 1);
+      for (const next of ['2026-01-02T03:09:05Z', '2026-01-02T03:14:05Z']) {
+        await eventually(() => expect(status()).toMatchObject({ held: { attempts }, next_attempt_at: next }));
+        await clock.advance(300_000);
+      }
+      await fixture.dispatcher.close(1000);
+      fixture.allowedHosts = [];
+      receiver.answerWith((response) => void response.end());
+      fixture.restart();
+      await eventually(() => expect(status()).toMatchObject({ state: 'healthy', behind: 0 }));
+      expect(receiver.deliveries.at(-1)?.headers['x-webhook-attempt']).toBe(String(attempts + 1));
+    }
+  });
+
+  test('keeps an event of another protocol, which certainly did not arrive at a host that is not allowed', async () => {
+    const caller = { key: undefined, feed: { admits: () => true } } as unknown as Caller;
+    const wires = new Map([['wire', async (): Promise<string> => '{}']]);
+    const fixture = new WebhookFixture([1, 1], { callerOf: () => caller, wires });
+    const receiver = await newReceiver();
+    const wire = { protocol: 'wire', events: [] };
+    const { id } = fixture.dispatcher.add(hook(receiver.url, { on_failure: 'hold', wire, keyId: 'key' }));
+    await fixture.dispatcher.close(1000);
+    fixture.allowedHosts = ['hooks.example.net'];
+    fixture.restart();
+    fixture.publish(1, 1);
+    await eventually(() =>
+      expect(fixture.dispatcher.status(id)).toMatchObject({ state: 'held', held: { attempts: 0 } }),
+    );
   });
 
   test('tries at once after a restart, and counts on', async () => {

@@ -39,6 +39,8 @@ export class WebhookFixture {
   /** Opens the store as the next start does. */
   readonly reopenedStore: () => WebhookStore;
   dispatcher: Dispatcher;
+  /** The hosts that webhooks may post to from the next restart on. */
+  allowedHosts: readonly string[] = [];
   readonly #posterClock: Clock;
   #path: string;
   #parts: Partial<DispatcherParts & DeliveredEventsParts>;
@@ -65,7 +67,9 @@ export class WebhookFixture {
 
   /** Starts another dispatcher over the same state, as after a restart. */
   restart(): Dispatcher {
-    const poster = new Poster({ version: '1', clock: this.#posterClock, retryWaitsMs: this.#retryWaitsMs });
+    const { allowedHosts } = this;
+    const clock = this.#posterClock;
+    const poster = new Poster({ version: '1', clock, retryWaitsMs: this.#retryWaitsMs, allowedHosts });
     const { feed, store } = this;
     const rowNow = (rowId: number): LogEntry | undefined => this.messages.rows.get(rowId);
     const events = new DeliveredEvents({ feed, rowNow, json: plainJson(), ready: () => undefined, ...this.#parts });

@@ -11,13 +11,18 @@ import { failureSentence, refusalSentence } from './delivery-errors.ts';
 /** Milliseconds before the second and the third attempt of a failed delivery, as the contract requires. */
 export const RETRY_WAITS_MS: readonly number[] = [1000, 5000];
 
+const LONGEST_HOLD_MS = 300_000;
+
 /**
- * Returns the wait before the next attempt of a retried delivery, in milliseconds (decision P3): 10 s after the third
- * failed attempt, then twice as long each time, at most 5 min. `attempts` is the number of failed attempts.
+ * Returns the wait after a failed post of a retried delivery, in milliseconds (decision P3): what the receiver asks for,
+ * else 10 s after the third failed attempt, then twice as long each time, at most 5 min. A post without an attempt waits
+ * the longest: its host is not allowed, and a change of the settings ends the wait.
  */
-export function holdWaitMs(attempts: number): number {
+export function holdWaitMs({ attempts, attemptRecords, askedWaitMs: askedMs }: PostResult): number {
+  if (askedMs !== undefined) return askedMs;
+  if (attemptRecords.length === 0) return LONGEST_HOLD_MS;
   const retries = Math.max(0, attempts - RETRY_WAITS_MS.length - 1);
-  return Math.min(10_000 * 2 ** retries, 300_000);
+  return Math.min(10_000 * 2 ** retries, LONGEST_HOLD_MS);
 }
 
 /** The status with which a receiver says that it wants no more deliveries (decision AB10). */

@@ -281,7 +281,7 @@ export class DeliveryWorker {
       const fields = { webhook: this.#webhook.id, event: entry.event.type, row_id: entry.rowId, attempts, error };
       log.warn('holding an event for a webhook, retrying until it succeeds', fields);
     }
-    if (retried.gone !== true) return this.#waitForAttempt(result.askedWaitMs ?? holdWaitMs(attempts));
+    if (retried.gone !== true) return this.#waitForAttempt(holdWaitMs(result));
     const { id: webhook, url } = this.#webhook;
     this.#webhook = { ...this.#webhook, enabled: false };
     log.warn('paused a webhook whose receiver answered 410', { webhook, origin: parsedUrl(url)?.origin });

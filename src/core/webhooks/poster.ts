@@ -121,6 +121,7 @@ export class Poster {
         attempts: attemptsBefore,
         status: null,
         error,
+        neverArrived: true,
         durationMs: 0,
         answer: '',
         attemptRecords: [],

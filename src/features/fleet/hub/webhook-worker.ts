@@ -226,7 +226,7 @@ export class WebhookWorker {
     });
     if (isGone) log.warn('paused a webhook whose receiver answered 410', { webhook: id });
     else if (before === null) log.warn('holding an event for a webhook, retrying until it succeeds', { webhook: id });
-    message.nak(isGone ? undefined : (result.askedWaitMs ?? holdWaitMs(result.attempts)));
+    message.nak(isGone ? undefined : holdWaitMs(result));
   }
 
   /** The last event that this hub or another has done. */

@@ -62,7 +62,7 @@ const WORDS: Readonly<Record<string, RegExp>> = {
   search:
     /search[-_]?(?:hit|result|filter|report|index|complete|\.enabled)|`search|\.search\(q|\bsearch: \{|full-text/i,
   // Not the owner's conversation with themselves in chat.db, where Messages stores some rows twice.
-  'self-chat': /self[-_]chat|approval\.self/i,
+  'self-chat': /self[-_]chat|self\.address/i,
   shell: /completion script|manual page|postern (?:completion|man)\b/,
   simulator: /simulat|\bdemo\b/i,
 };

@@ -49,7 +49,7 @@ export interface Feature<Table extends SettingTable = SettingTable> extends Reso
     server: Pick<Config['server'], 'host' | 'port'>,
   ): readonly ClientLines[];
   /** Returns the texts of messages that Postern writes for this feature, and that lists leave out. */
-  hides?(values: ValuesOf<Table>): HiddenText | undefined;
+  hides?(values: ValuesOf<Table>, config: Config): HiddenText | undefined;
   /**
    * Reports whether the settings switch the feature on. Makes the feature's name a capability in the status, by which
    * clients learn what a service can do.
@@ -134,7 +134,7 @@ export function shownToKeys(status: object, features: readonly Feature[]): Reado
 
 /** Returns the messages that lists leave out. */
 export function hiddenTexts(config: Config, features: readonly Feature[]): readonly HiddenText[] {
-  return features.flatMap((one) => one.hides?.(config.features[one.name] ?? {}) ?? []);
+  return features.flatMap((one) => one.hides?.(config.features[one.name] ?? {}, config) ?? []);
 }
 
 /** Returns the set-up lines of a new key, those of the features last. */

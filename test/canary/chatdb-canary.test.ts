@@ -131,7 +131,7 @@ describe('canaries', () => {
     expect(seen(eventFilter({ events, filter: { include_hidden: true } }))).toEqual(EVERYTHING);
   });
 
-  test('are ordinary messages where canary.self is not set', async () => {
+  test('are ordinary messages where the canary is off', async () => {
     const { reader, log } = conversations('macos-26', '');
     expect((await reader.listMessages(ALL)).items.map(({ guid }) => guid)).toEqual(EVERYTHING);
     expect(log.entries(rowOffset(0), rowOffset(100), 100).some(({ marks }) => marks !== undefined)).toBe(false);

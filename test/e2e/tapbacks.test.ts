@@ -48,7 +48,7 @@ describe('a service', () => {
   beforeAll(async () => {
     mac = await simulatedMac();
     await mac.command({ do: 'write', to: ANA, text: 'before' });
-    const settings = { approval: { self: OWN_ADDRESS }, canary: { self: OWN_ADDRESS } };
+    const settings = { self: { address: OWN_ADDRESS }, canary: { enabled: true } };
     service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath, settings });
     const key = await service.post('/keys', { name: 'agent', preset: 'assistant', read: '*', send: [ANA] });
     agent = { 'x-api-key': (key.json as { key: string }).key };
@@ -181,12 +181,12 @@ describe('the demo', () => {
     await end;
   };
 
-  test('shows it: approval.self, "approvals prove", a 👍 of the owner on another device', async () => {
+  test('shows it: self.address, "approvals prove", a 👍 of the owner on another device', async () => {
     const port = await freePort();
     await start(port);
     await stop();
     const text = readFileSync(config, 'utf8');
-    writeFileSync(config, text.replace('# self = ""', `self = "${OWN_ADDRESS}"`), { mode: 0o600 });
+    writeFileSync(config, text.replace('# address = ""', `address = "${OWN_ADDRESS}"`), { mode: 0o600 });
     await start(port);
     try {
       const mac = new SimulatedMac({ dir });

@@ -14,7 +14,7 @@ beforeAll(async () => {
   service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
-    settings: { search: { enabled: true }, approval: { self: OWN_ADDRESS } },
+    settings: { search: { enabled: true }, self: { address: OWN_ADDRESS } },
   });
 });
 afterAll(async () => {

@@ -128,7 +128,7 @@ describe('real answers are as the document says', () => {
     service = await Service.here({
       chatDbPath: mac.chatDbPath,
       osascriptPath: mac.osascriptPath,
-      settings: { search: { enabled: true }, approval: { self: OWN_ADDRESS } },
+      settings: { search: { enabled: true }, self: { address: OWN_ADDRESS } },
     });
   });
   afterAll(async () => {

@@ -126,7 +126,7 @@ describe('the proof', () => {
     expect(await sending).toBe('self_chat_unseen');
   });
 
-  test('without approval.self there is none', async () => {
+  test('without self.address there is none', async () => {
     await self.restart({ selfAddress: '' });
     expect(await codeOf(selfChat().sendCode())).toBe('self_chat_disabled');
     expect(() => selfChat().get()).toThrow();

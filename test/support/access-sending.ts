@@ -79,13 +79,11 @@ export class AccessSending {
       chats,
       clock,
       selfAddress = '',
-      hasTapbacks = true,
     }: {
       roots?: readonly string[];
       chats?: ChatFixture;
       clock?: FakeClock;
       selfAddress?: string;
-      hasTapbacks?: boolean;
     } = {},
   ) {
     const configDir = join(folder, 'config');
@@ -152,9 +150,7 @@ export class AccessSending {
       clock: this.clock,
       log: this.log,
     };
-    const configured = hasTapbacks ? selfAddress : '';
-    this.selfChat = new SelfChat(inChat, configured);
-    this.selfChat.useAddress(selfAddress);
+    this.selfChat = new SelfChat(inChat, selfAddress);
     const deferrals = new Deferrals();
     deferrals.takenBy(this.scheduler);
     const core: AccessCore = {
@@ -176,7 +172,7 @@ export class AccessSending {
       guests: new Guests(),
     };
     this.owner = { sender: ownerSender(core, directory, () => undefined) };
-    const tapbacks = new Tapbacks(inChat, this.selfChat, configured);
+    const tapbacks = new Tapbacks(inChat, this.selfChat, selfAddress);
     const access = new LimitedAccess(core, { chat: this.selfChat, tapbacks });
     const approvals = (keyId: string): CallersApprovals => ({
       get own() {

@@ -23,8 +23,6 @@ export class FleetMac {
   readonly #osascriptPath: string;
   readonly chatDbPath: string;
   database: ChatFixture | undefined;
-  /** Address of `canary.self`. */
-  canarySelf = '';
   /** Hardware id; by default that of the machine that runs the tests. */
   machine: string | undefined;
   features: readonly Feature[] = FEATURES;
@@ -66,7 +64,6 @@ export class FleetMac {
       auth: { api_key: KEY },
       backend: { chat_db_path: this.chatDbPath, osascript_path: this.#osascriptPath, poll_interval_ms: 20n },
       fleet: this.settings,
-      canary: { self: this.canarySelf },
     };
     const checked = checkConfig(tables, dir, processEnvironment({ HOME: this.folder }, 'linux', FEATURES));
     if ('mistakes' in checked) throw new Error(checked.mistakes.join(' '));

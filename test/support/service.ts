@@ -132,7 +132,7 @@ export class Service {
       webhooks: { ...this.#options.settings?.webhooks, ...settings.webhooks },
       contacts: { ...this.#options.settings?.contacts, ...settings.contacts },
       mcp: { ...this.#options.settings?.mcp, ...settings.mcp },
-      approval: { ...this.#options.settings?.approval, ...settings.approval },
+      self: { ...this.#options.settings?.self, ...settings.self },
       canary: { ...this.#options.settings?.canary, ...settings.canary },
       search: { ...this.#options.settings?.search, ...settings.search },
       oauth: { ...this.#options.settings?.oauth, ...settings.oauth },

@@ -65,7 +65,7 @@ describe('what is not written', () => {
         simulator: {},
         media: {},
         archive: {},
-        'self-chat': { selfAddress: '' },
+        'self-chat': { address: '' },
         mcp: { allowOwnerKey: false },
         oauth: { issuer: '' },
         scheduled: {},
@@ -73,7 +73,7 @@ describe('what is not written', () => {
         imsg: {},
         bluebubbles: { host: '127.0.0.1', port: 0 },
         overview: {},
-        canary: { selfAddress: '' },
+        canary: { isEnabled: false },
       },
     });
   });
@@ -137,7 +137,7 @@ describe('what may be written', () => {
     ['[backend]\nassociated_rows = "reactions"', 'backend.associatedRows', 'reactions'],
     ['[backend]\nassociated_rows = "by_kind"', 'backend.associatedRows', 'by_kind'],
     ['[send]\nconfirm_ms = 0', 'send.confirmMs', 0],
-    ['[canary]\nself = "me@example.com"', 'features.canary.selfAddress', 'me@example.com'],
+    ['[self]\naddress = "me@example.com"', 'features.self-chat.address', 'me@example.com'],
     ['[send]\nattachment_roots = ["~/Pictures", "/tmp"]', 'send.attachmentRoots', [`${HOME}/Pictures`, '/tmp']],
     [
       '[webhooks]\nallowed_hosts = ["Hooks.Example.net", "*.example.org", "10.0.0.2", "FD00::0:1"]',
@@ -240,11 +240,8 @@ describe('mistakes', () => {
     ['[webhooks]\nallowed_hosts = ["a.example:80"]', 'webhooks.allowed_hosts[0] is "a.example:80"'],
     ['[webhooks]\nallowed_hosts = ["*"]', 'webhooks.allowed_hosts[0] is "*"'],
     ['[webhooks]\nallowed_hosts = ["*.10.0.0.2"]', 'webhooks.allowed_hosts[0] is "*.10.0.0.2"'],
-    ['[canary]\nself = "Me@example.com"', 'canary.self is "Me@example.com"; it must be a number such as "+15550100"'],
-    [
-      '[approval]\nself = "me@example.com"\n[canary]\nself = "+15550100"\n[server]\nport = -1',
-      'approval.self and canary.self are different',
-    ],
+    ['[self]\naddress = "Me@example.com"', 'self.address is "Me@example.com"; it must be a number such as "+15550100"'],
+    ['[canary]\nenabled = true\n[server]\nport = -1', 'canary.enabled is true, but self.address is empty'],
     ['server = 3', 'server must be a section that begins with [server].'],
     ['[[server]]\nport = 1', 'server must be a section that begins with [server].'],
   ])('%s', (toml, sentence) => {

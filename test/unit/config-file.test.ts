@@ -131,7 +131,7 @@ describe('the first launch', () => {
       'calling_code',
       'enabled',
       'enabled',
-      'self',
+      'address',
       'allow_owner_key',
       'issuer',
       'file',
@@ -140,7 +140,7 @@ describe('the first launch', () => {
       'changes',
       'port',
       'host',
-      'self',
+      'enabled',
     ]);
     writeFileSync(join(folder, 'config.toml'), active);
     expect(readConfig(folder, environment)).toMatchObject({ state: 'usable', warnings: [] });

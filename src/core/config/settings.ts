@@ -1,15 +1,12 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { rightsAddress } from '../model/address.ts';
 import { ASSOCIATED_ROWS } from '../model/associated-rows.ts';
 import { certificatesIn } from '../runtime/certificates.ts';
 import type { Environment } from './environment.ts';
 import { absolutePath, integer, optionalPath, PATH, path, type Setting } from './setting.ts';
 
 const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/;
-
-export const SELF_ADDRESS = 'a number such as "+15550100" or a lowercase e-mail address, or empty';
 
 /**
  * Every setting of the core (decision A4), in the order in which a new config.toml lists them. Key: the section, and
@@ -190,14 +187,6 @@ function isExecutable(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/**
- * Returns the given text. Returns undefined if it is neither empty, nor a telephone number with its country code, nor a
- * lowercase e-mail address.
- */
-export function ownAddress(written: unknown): string | undefined {
-  return typeof written === 'string' && (written === '' || rightsAddress(written) === written) ? written : undefined;
 }
 
 /**

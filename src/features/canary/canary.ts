@@ -27,7 +27,7 @@ const OWN_MARKED_WITHIN_MS = 5000;
 const LOST_CANARIES = 3;
 
 export interface CanaryParts {
-  /** `canary.self`. */
+  /** `self.address`. */
   readonly address: string;
   readonly selfChat: ProvedSelfChat;
   readonly store: CanaryStore;
@@ -46,7 +46,6 @@ export interface CanaryParts {
 export function openCanary(core: Core, address: string): Running {
   const { host, state, detector, ports } = core;
   const { chat: selfChat } = ports.get(SELF_CHAT);
-  selfChat.useAddress(address);
   const canary = new Canary({ ...core, ...host, reader: core.messages, address, selfChat, store: canaryStore(state) });
   detector.onCommit(() => canary.noteCommit());
   selfChat.onProved(() => canary.noteProved());
@@ -198,7 +197,7 @@ export class Canary {
   }
 
   /**
-   * Sends the next canary. Does nothing while the conversation with `canary.self` is not proved to be the owner's own.
+   * Sends the next canary. Does nothing while the conversation with `self.address` is not proved to be the owner's own.
    */
   async #send(): Promise<void> {
     const { sender, clock, awake, log, address } = this.#parts;

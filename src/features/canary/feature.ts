@@ -1,6 +1,6 @@
-import type { Setting } from '../../core/config/setting.ts';
-import { ownAddress, SELF_ADDRESS } from '../../core/config/settings.ts';
+import { flag } from '../../core/config/setting.ts';
 import { feature } from '../../core/feature.ts';
+import { ownAddressIn } from '../self-chat/port.ts';
 import { CANARY_LENGTH, CANARY_START } from './text.ts';
 
 /**
@@ -12,26 +12,22 @@ export const canary = feature({
   // The conversation with oneself is proved there.
   needs: ['self-chat'],
   settings: {
-    selfAddress: {
-      name: 'canary.self',
-      title: 'Push canary',
-      about:
-        'Your own address, to which Postern sends a message every six hours to see whether Apple\'s push still works. Empty: off. After setting it, run "postern approvals prove" to prove that the conversation is yours.',
-      allowed: SELF_ADDRESS,
-      defaultValue: () => '',
-      read: ownAddress,
-    } satisfies Setting<string>,
+    isEnabled: flag(
+      {
+        name: 'canary.enabled',
+        title: 'Push canary',
+        about:
+          "Whether Postern sends a message to your own address, self.address, every six hours to see whether Apple's push still works.",
+      },
+      false,
+    ),
   },
-  check({ selfAddress }, { features }) {
-    const other = features['self-chat']?.selfAddress;
-    if (!selfAddress || !other || selfAddress === other) return {};
-    return {
-      mistakes: [
-        'approval.self and canary.self are different; they must be the same address, because only one conversation with yourself can be proved.',
-      ],
-    };
-  },
-  hides: ({ selfAddress: chat }) => (chat === '' ? undefined : { chat, start: CANARY_START, length: CANARY_LENGTH }),
+  check: ({ isEnabled }, config) =>
+    isEnabled && ownAddressIn(config) === ''
+      ? { mistakes: ['canary.enabled is true, but self.address is empty; set it to your own address.'] }
+      : {},
+  hides: ({ isEnabled }, config) =>
+    isEnabled ? { chat: ownAddressIn(config), start: CANARY_START, length: CANARY_LENGTH } : undefined,
   tables: `CREATE TABLE IF NOT EXISTS canary (
      address TEXT NOT NULL,
      number TEXT NOT NULL,
@@ -45,9 +41,9 @@ export const canary = feature({
    ) STRICT;`,
   document: async () => ({ operations: {}, status: (await import('./document.ts')).canarySchema }),
   shown: async () => (await import('./shown.ts')).shownCanary,
-  async open(core, { selfAddress: address }) {
-    if (address === '') return undefined;
+  async open(core, { isEnabled }) {
+    if (!isEnabled) return undefined;
     const { openCanary } = await import('./canary.ts');
-    return openCanary(core, address);
+    return openCanary(core, ownAddressIn(core.config));
   },
 });

@@ -16,7 +16,7 @@ function pushText({
 }: CanaryReport): string {
   switch (state) {
     case 'address_unproved':
-      return 'not tested: first prove the address of canary.self with "postern approvals prove"';
+      return 'not tested: first prove your own address with "postern approvals prove"';
     case 'unproved':
       if (arrivedAt !== null) return 'not proved: the last canary was sent, and its copy has not come';
       return `not proved: no canary has arrived on this Mac yet${problem === null ? '' : ` (${problem})`}`;

@@ -25,7 +25,7 @@ export const DOCUMENT: ResourceDocument = {
       tag: 'Approvals',
       summary: 'Send a code to the conversation with yourself',
       description:
-        'Sends a message with six digits to the address in `approval.self` of config.toml. ' +
+        'Sends a message with six digits to the address in `self.address` of config.toml. ' +
         'Pass them to `POST /self-chat/prove` to prove that you read that conversation.',
       answers: {
         200: {

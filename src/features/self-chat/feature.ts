@@ -20,8 +20,8 @@ export const selfChat = feature({
   document: async () => (await import('./document.ts')).DOCUMENT,
   commands: declareProveCommand,
   replaced: (state) => forgetSelfChat(state),
-  async open(core, { selfAddress }) {
+  async open(core, { address }) {
     const { openSelfChat } = await import('./open.ts');
-    return openSelfChat(core, selfAddress);
+    return openSelfChat(core, address);
   },
 });

@@ -7,8 +7,8 @@ import { SelfChat } from './self-chat.ts';
 import { selfChatStore } from './store.ts';
 import { Tapbacks } from './tapbacks.ts';
 
-/** Opens the self-chat. `configured` is the address at which the owner decides by tapback; "" for none. */
-export function openSelfChat(core: Core, configured: string): Running {
+/** Opens the self-chat. `address` is the owner's own; "" for none. */
+export function openSelfChat(core: Core, address: string): Running {
   const parts = {
     store: selfChatStore(core.state),
     directory: new MessagesDirectory(core.connection),
@@ -18,7 +18,7 @@ export function openSelfChat(core: Core, configured: string): Running {
     clock: core.host.clock,
     log: core.host.log,
   };
-  const chat = new SelfChat(parts, configured);
-  core.ports.provide(SELF_CHAT, { chat, tapbacks: new Tapbacks(parts, chat, configured) });
+  const chat = new SelfChat(parts, address);
+  core.ports.provide(SELF_CHAT, { chat, tapbacks: new Tapbacks(parts, chat, address) });
   return {};
 }

@@ -1,11 +1,10 @@
+import type { Config } from '../../core/config/config.ts';
 import type { Port } from '../../core/model/port.ts';
 import type { OwnerQuestion, ProvedSelfChat, Questions, SelfChatProving } from './ports.ts';
 
 export interface SelfChatService {
   readonly chat: SelfChatProving &
     ProvedSelfChat & {
-      /** Sets the owner's address, unless `approval.self` has set it. Called before the service starts. */
-      useAddress(address: string): void;
       /** Calls `listener` with the id of each conversation that the owner proves. */
       onProved(listener: (chat: string) => void): void;
     };
@@ -23,6 +22,11 @@ export interface SelfChatService {
 
 /** Nobody but the owner may prove or use the self-chat. */
 export const SELF_CHAT: Port<SelfChatService> = { name: 'the self-chat', narrow: () => undefined };
+
+/** Returns the owner's own address; "" for none. */
+export function ownAddressIn({ features }: Pick<Config, 'features'>): string {
+  return String(features['self-chat']?.address ?? '');
+}
 
 export type { OwnerQuestion, ProvedSelfChat, Questions } from './ports.ts';
 export { selfChatProblem } from './problems.ts';

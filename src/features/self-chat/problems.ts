@@ -5,7 +5,7 @@ export const SELF_CHAT_PROBLEMS = {
   self_chat_disabled: {
     status: 404,
     detail: 'No address of yours is configured, so there is no conversation to prove.',
-    hint: 'Set approval.self in config.toml to your own address and restart Postern.',
+    hint: 'Set self.address in config.toml to your own address and restart Postern.',
   },
   self_chat_unknown: {
     status: 409,

@@ -24,6 +24,6 @@ export async function proveSelfChat(
   answer(
     proved,
     `Proved: the conversation with ${proved.address} is with yourself.`,
-    'With approval.self, Postern asks there about each message that waits for your approval: 👍 sends it, 👎 denies it.',
+    'With self.address, Postern asks there about each message that waits for your approval: 👍 sends it, 👎 denies it.',
   );
 }

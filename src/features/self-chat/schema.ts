@@ -7,7 +7,7 @@ import { NOT_AN_OBJECT } from '../../core/schema/text.ts';
 export const selfChatSchema = shapeOf<SelfChatRecord>()(
   z
     .object({
-      address: z.string().meta({ description: '`approval.self` of config.toml.' }),
+      address: z.string().meta({ description: '`self.address` of config.toml.' }),
       conversation_id: z.string().nullable().meta({ description: 'null until the conversation is proved.' }),
       proved_at: z.string().nullable(),
     })

@@ -37,22 +37,14 @@ interface SentCode {
  */
 export class SelfChat implements SelfChatProving, ProvedSelfChat {
   readonly #parts: SelfChatParts;
-  readonly #hasTapbacks: boolean;
   readonly #onProved: ((chat: string) => void)[] = [];
   /** The address of the owner; "" if there is none. */
-  #address: string;
+  readonly #address: string;
   #code: SentCode | undefined;
 
-  /** `configured` is the address at which the owner decides by tapback; "" for none. */
-  constructor(parts: SelfChatParts, configured: string) {
+  constructor(parts: SelfChatParts, address: string) {
     this.#parts = parts;
-    this.#address = configured;
-    this.#hasTapbacks = configured !== '';
-  }
-
-  /** Sets the address for a feature that needs the self-chat, unless the owner has configured it for tapbacks. */
-  useAddress(address: string): void {
-    this.#address ||= address;
+    this.#address = address;
   }
 
   /** Calls `listener` with the id of each conversation that the owner proves. */
@@ -102,7 +94,7 @@ export class SelfChat implements SelfChatProving, ProvedSelfChat {
     }
     this.#code = undefined;
     const digits = String(randomInt(1_000_000)).padStart(6, '0');
-    const body = codeText(digits, this.#hasTapbacks);
+    const body = codeText(digits);
     const { confirmed, message } = await sender.send({ recipient: address, body, attachments: [] });
     const chat = message.conversation_id;
     if (!confirmed || !this.#isOwn(chat)) throw selfChatProblem('self_chat_unseen');
@@ -132,12 +124,10 @@ export class SelfChat implements SelfChatProving, ProvedSelfChat {
   }
 }
 
-function codeText(digits: string, hasTapbacks: boolean): string {
-  const use = hasTapbacks
-    ? 'Your tapbacks here then decide on waiting messages'
-    : 'Postern then writes a short message here every six hours to see whether messages still arrive';
+function codeText(digits: string): string {
   return (
-    `Postern: ${digits} is the code of this conversation. Type it where you asked for it. ${use}. ` +
+    `Postern: ${digits} is the code of this conversation. Type it where you asked for it. ` +
+    'Your tapbacks here then decide on waiting messages. ' +
     'If you did not ask for a code, somebody else has your key. Replace the key with "postern config rotate-key".'
   );
 }

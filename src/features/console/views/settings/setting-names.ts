@@ -7,7 +7,7 @@ export const SECTIONS: Readonly<Record<string, string>> = {
   backend: 'Messages',
   canary: 'Messages',
   send: 'Sending',
-  approval: 'Sending',
+  self: 'Sending',
   webhooks: 'Sending',
   mcp: 'Other programs',
   oauth: 'Other programs',

@@ -1,7 +1,7 @@
 // Measures names of people, and details of conversations.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { includeSet, NO_INCLUDES } from '../dist/src/core/model/include.js';
 import { systemClock } from '../dist/src/core/runtime/clock.js';
 import { AddressBook } from '../dist/src/features/contacts/address-book.js';
@@ -18,18 +18,27 @@ const MAX_SLICE_MS = 20;
 const MAX_DETAILS_US = 5000;
 
 export async function nameRows(path, readPath, effort) {
-  const folder = mkdtempSync(join(tmpdir(), 'postern-bench-names-'));
+  const home = homeAround(path);
   try {
     const { items } = await openReader(path).reader.listConversations({ limit: 200, offset: 0 });
-    writeAddressBook(folder, [...new Set(items.flatMap(({ participants }) => participants))]);
+    writeAddressBook(home.addressBook, [...new Set(items.flatMap(({ participants }) => participants))]);
     return [
-      ...(await loadRows(folder, effort)),
-      ...(await listRows(path, folder, effort)),
+      ...(await loadRows(home.addressBook, effort)),
+      ...(await listRows(home.chatDb, effort)),
       await detailRow(readPath, effort),
     ];
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(home.folder, { recursive: true });
   }
+}
+
+/** Creates a home folder whose chat.db is a link to `path`, because the Address Book is found beside it. */
+export function homeAround(path) {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-bench-home-'));
+  const chatDb = join(folder, 'Library/Messages/chat.db');
+  mkdirSync(dirname(chatDb), { recursive: true });
+  symlinkSync(path, chatDb);
+  return { folder, chatDb, addressBook: join(folder, 'Library/Application Support/AddressBook') };
 }
 
 function openBook(folder) {
@@ -96,8 +105,8 @@ async function loadRows(folder, { rounds }) {
 }
 
 /** Measures lists over HTTP, with and without names in turn. */
-async function listRows(path, folder, { rounds, loadMs }) {
-  const service = await startService(path, { settings: `[contacts]\naddress_book_path = "${folder}"\n` });
+async function listRows(path, { rounds, loadMs }) {
+  const service = await startService(path);
   const rows = [];
   try {
     for (const [name, url, least] of [

@@ -1,8 +1,7 @@
 // Measures search over a million messages: the cost of the index, and each kind of question compared with a scan of all
 // messages.
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Connection } from '../dist/src/core/chatdb/connection.js';
@@ -13,7 +12,7 @@ import { IndexReader } from '../dist/src/features/search/index/index-source.js';
 import { textsDatabase } from './database.mjs';
 import { summary } from './figures.mjs';
 import { cpuMs, residentMiB, startProcess, wait } from './live-process.mjs';
-import { writeAddressBook } from './names.mjs';
+import { homeAround, writeAddressBook } from './names.mjs';
 import { KEY, startService } from './service.mjs';
 
 const PROBE = new URL('stall-probe.mjs', import.meta.url).href;
@@ -43,11 +42,11 @@ const QUESTIONS = (quiet) => [
 
 export async function searchRows(messages) {
   const path = textsDatabase(messages);
-  const contacts = mkdtempSync(join(tmpdir(), 'postern-bench-search-'));
-  writeAddressBook(contacts);
-  const service = await startService(path, {
+  const home = homeAround(path);
+  writeAddressBook(home.addressBook);
+  const service = await startService(home.chatDb, {
     nodeArguments: ['--import', PROBE],
-    settings: `[search]\nenabled = true\n[changes]\nenabled = true\n[contacts]\naddress_book_path = "${contacts}"\n`,
+    settings: `[search]\nenabled = true\n[changes]\nenabled = true\n`,
   });
   const client = startProcess('http-client.mjs', service.port, KEY);
   // URLSearchParams writes a space as +, which the service reads as a plus, as in phone numbers.
@@ -72,7 +71,7 @@ export async function searchRows(messages) {
   } finally {
     await client.stop();
     await service.stop();
-    rmSync(contacts, { recursive: true });
+    rmSync(home.folder, { recursive: true });
   }
 }
 

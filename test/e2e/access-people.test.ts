@@ -40,7 +40,7 @@ beforeAll(async () => {
   service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
-    settings: { contacts: { address_book_path: mac.addressBookPath }, search: { enabled: true } },
+    settings: { search: { enabled: true } },
   });
   await waitFor(async () => {
     const { search } = (await service.get('/status')).json as { search?: { state: string } };

@@ -24,7 +24,7 @@ beforeAll(async () => {
   service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
-    settings: { contacts: { address_book_path: mac.addressBookPath }, search: { enabled: true } },
+    settings: { search: { enabled: true } },
   });
 });
 afterEach(() => {

@@ -20,7 +20,6 @@ beforeAll(async () => {
   service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
-    settings: { contacts: { address_book_path: mac.addressBookPath } },
   });
   receiver = await Receiver.start();
 });

@@ -30,7 +30,6 @@ beforeAll(async () => {
   service = await Service.here({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
-    settings: { contacts: { address_book_path: mac.addressBookPath } },
   });
 });
 afterAll(async () => {
@@ -207,7 +206,7 @@ test('a person whose name changes has the other one after a restart too, and not
 });
 
 test('switched off, nobody has a name and the list of people is 404', async () => {
-  service.configure({ contacts: { enabled: false, address_book_path: mac.addressBookPath } });
+  service.configure({ contacts: { enabled: false } });
   await service.stop();
   await service.launch();
   expect(await items('/messages?order=asc&limit=1&include=contacts')).toMatchObject([{ names: {} }]);

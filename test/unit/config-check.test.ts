@@ -57,7 +57,6 @@ describe('what is not written', () => {
         ...{ installation: {}, doctor: {}, backup: {}, shell: {}, console: {}, content: {}, access: {} },
         contacts: {
           isEnabled: true,
-          addressBookPath: `${HOME}/Library/Application Support/AddressBook`,
           callingCode: '',
         },
         changes: { enabled: 'auto' },

@@ -127,7 +127,6 @@ describe('the first launch', () => {
       'ca_file',
       // Those of features.
       'enabled',
-      'address_book_path',
       'calling_code',
       'enabled',
       'enabled',

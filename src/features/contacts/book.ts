@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import { type Connection, ownNumber } from '../../core/chatdb/public.ts';
 import type { Environment } from '../../core/config/environment.ts';
 import { usualValues } from '../../core/config/setting.ts';
@@ -18,12 +19,13 @@ interface BookParts {
 type Book = NamesOfCards & CardSource & { close(): Promise<void> | void };
 
 /** Returns the Address Book, which is read at the first request for names; or one without names if they are off. */
-export function bookOf({ isEnabled, addressBookPath, callingCode }: ContactValues, parts: BookParts): Book {
+export function bookOf({ isEnabled, callingCode }: ContactValues, parts: BookParts): Book {
   if (!isEnabled) return { ...noContacts, close: () => undefined };
   const { connection, ...others } = parts;
   return new AddressBook({
     ...others,
-    folder: addressBookPath,
+    // That of the home folder whose chat.db is read, which may be a copy of another Mac's.
+    folder: join(dirname(connection.path), '../Application Support/AddressBook'),
     // Full Disk Access, which chat.db requires, also covers the files of the Address Book. Without it, reading them
     // would make macOS prompt the user.
     isAllowed: () => connection.access === 'granted',

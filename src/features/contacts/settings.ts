@@ -1,4 +1,4 @@
-import { flag, path, type Setting, type ValuesOf } from '../../core/config/setting.ts';
+import { flag, type Setting, type ValuesOf } from '../../core/config/setting.ts';
 
 /** The section `[contacts]` of config.toml. */
 export const CONTACT_SETTINGS = {
@@ -10,14 +10,6 @@ export const CONTACT_SETTINGS = {
         'Whether clients may ask for the names of people. Postern opens the Address Book at the first such request, and only reads it.',
     },
     true,
-  ),
-  addressBookPath: path(
-    {
-      name: 'contacts.address_book_path',
-      title: 'Address Book',
-      about: 'The folder in which Contacts keeps the Address Book.',
-    },
-    () => '$HOME/Library/Application Support/AddressBook',
   ),
   /** "": the calling code of the Mac's own number. */
   callingCode: {

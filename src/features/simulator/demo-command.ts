@@ -54,13 +54,12 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
       return EXIT.config;
     }
     for (const warning of reading.warnings) log.warn(warning);
-    const { server, backend, features } = reading.config;
+    const { server, backend } = reading.config;
     const config: Config = {
       ...reading.config,
       server: { ...server, port: options.port ?? server.port, host: host ?? server.host },
       // Overrides the paths even if the user edited them, so that the demo never touches the real Messages.
       backend: { ...backend, chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath },
-      features: { ...features, contacts: { ...features.contacts, addressBookPath: mac.addressBookPath } },
     };
     try {
       return await runService(config, log, context, {
@@ -87,7 +86,6 @@ function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<st
     ['backend.chat_db_path', mac.chatDbPath],
     ['backend.osascript_path', mac.osascriptPath],
     ['backend.poll_interval_ms', POLL_INTERVAL_MS],
-    ['contacts.address_book_path', mac.addressBookPath],
     ['search.enabled', true],
   ]);
 }

@@ -1,11 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { addedRules } from '../../src/core/details-part.ts';
 import type { MessageDetails } from '../../src/core/model/details.ts';
+import type { Message } from '../../src/core/model/message.ts';
 import type { ChatDirectory } from '../../src/core/model/ports/directory-ports.ts';
+import type { Reaction } from '../../src/core/model/reaction.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
 import { type KeyRules, narrowed } from '../../src/features/access/narrowing.ts';
 import { ReadableChats } from '../../src/features/access/readable.ts';
-import { shownRows, statusRules } from '../../src/features/access/shown-members.ts';
+import { type RowRules, shownRows, statusRules } from '../../src/features/access/shown-members.ts';
 import { FEATURES } from '../../src/features/list.ts';
 
 interface Shape {
@@ -31,6 +33,17 @@ test('a member without a rule does not compile, however deep', () => {
   // @ts-expect-error: only values without members are shown as they are.
   const third: KeyRules<Shape> = { ...RULES, deep: 'shown' };
   expect([first, second, third]).toHaveLength(3);
+});
+
+test('a rule that events could not follow does not compile: they share one text of a message', () => {
+  const { message } = shownRows(addedRules(FEATURES));
+  // @ts-expect-error: events would show it.
+  const hidden: RowRules<Message> = { ...message, details_left_out: 'hidden' };
+  // @ts-expect-error: events would show it as it is.
+  const changed: RowRules<Message> = { ...message, body: (body) => body.slice(0, 10) };
+  // @ts-expect-error: the same for reactions.
+  const part: RowRules<Reaction>['part'] = 'hidden';
+  expect([hidden, changed, part]).toHaveLength(3);
 });
 
 test('a key that reads everything sees neither keys nor members that nobody placed', () => {

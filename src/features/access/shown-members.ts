@@ -18,9 +18,15 @@ import { type AddedRules, GROUP_EVENT, LOCATION_SHARE, shownContent } from './sh
 /** For a dictionary, which has no members to place. */
 const whole = <Value>(value: Value): Value => value;
 
+/**
+ * The rules of a message or a reaction. All receivers of an event share its text, so every member is shown but the parts
+ * that a client includes, which events narrow.
+ */
+export type RowRules<Row> = KeyRules<Row> & { readonly [Name in Exclude<keyof Row, 'details' | 'names'>]: 'shown' };
+
 /** What a limited key sees of messages and reactions, with the members that features add to their details. */
 export interface ShownRows {
-  readonly message: KeyRules<Message>;
+  readonly message: RowRules<Message>;
   readonly messageDetails: KeyRules<MessageDetails>;
   readonly reactionDetails: KeyRules<ReactionDetails>;
 }
@@ -74,7 +80,7 @@ const ATTACHMENT = {
   height: 'shown',
 } as const;
 
-const reactionWith = (details: KeyRules<ReactionDetails>): KeyRules<Reaction> => ({
+const reactionWith = (details: KeyRules<ReactionDetails>): RowRules<Reaction> => ({
   id: 'shown',
   guid: 'shown',
   conversation_id: 'shown',
@@ -94,7 +100,7 @@ const reactionWith = (details: KeyRules<ReactionDetails>): KeyRules<Reaction> =>
   names: whole,
 });
 
-const messageWith = (details: KeyRules<MessageDetails>): KeyRules<Message> => ({
+const messageWith = (details: KeyRules<MessageDetails>): RowRules<Message> => ({
   id: 'shown',
   guid: 'shown',
   conversation_id: 'shown',

@@ -23,7 +23,7 @@ import { rowAgeStore } from './state/row-ages-store.ts';
  * outgoing yet.
  */
 export function openEventLog(core: CoreBase & CoreMac, isAwaited: (message: Message) => boolean) {
-  const { config, host, closers, state, connection, chatLog, awake } = core;
+  const { host, closers, state, connection, chatLog, awake } = core;
   const { clock, log } = host;
   const channel = new Channel();
   const changeLog = changeStore(state);
@@ -55,7 +55,7 @@ export function openEventLog(core: CoreBase & CoreMac, isAwaited: (message: Mess
     },
     close: () => publisher.close(),
   });
-  const hidesSome = hiddenTexts(config, host.features).length > 0;
+  const hidesSome = hiddenTexts(core).length > 0;
   const feed = new Feed({
     channel,
     changes: { stream: changeStream, control: detecting },

@@ -48,8 +48,11 @@ export interface Feature<Table extends SettingTable = SettingTable> extends Reso
     values: ValuesOf<Table> | undefined,
     server: Pick<Config['server'], 'host' | 'port'>,
   ): readonly ClientLines[];
-  /** Returns the texts of messages that Postern writes for this feature, and that lists leave out. */
-  hides?(values: ValuesOf<Table>, config: Config): HiddenText | undefined;
+  /**
+   * Returns the texts of messages that Postern writes for this feature, and that lists leave out, also those written
+   * under earlier settings.
+   */
+  hides?(values: ValuesOf<Table>, core: Pick<Core, 'config' | 'state'>): readonly HiddenText[];
   /**
    * Reports whether the settings switch the feature on. Makes the feature's name a capability in the status, by which
    * clients learn what a service can do.
@@ -133,8 +136,8 @@ export function shownToKeys(status: object, features: readonly Feature[]): Reado
 }
 
 /** Returns the messages that lists leave out. */
-export function hiddenTexts(config: Config, features: readonly Feature[]): readonly HiddenText[] {
-  return features.flatMap((one) => one.hides?.(config.features[one.name] ?? {}, config) ?? []);
+export function hiddenTexts(core: Pick<Core, 'config' | 'host' | 'state'>): readonly HiddenText[] {
+  return core.host.features.flatMap((one) => one.hides?.(core.config.features[one.name] ?? {}, core) ?? []);
 }
 
 /** Returns the set-up lines of a new key, those of the features last. */

@@ -112,10 +112,11 @@ export function openMac(core: CoreBase): CoreMac {
 }
 
 /** Opens chat.db. The reader thread starts at its first use. */
-function openChatDb({ config, host, closers, decoders }: CoreBase): Pick<CoreMac, 'connection' | 'thread'> {
+function openChatDb(core: CoreBase): Pick<CoreMac, 'connection' | 'thread'> {
+  const { config, host, closers, decoders } = core;
   const { clock, log, homeFolder: home } = host;
   const { chatDbPath: path, associatedRows } = config.backend;
-  const kinds = { associatedRows, hidden: hiddenTexts(config, host.features) };
+  const kinds = { associatedRows, hidden: hiddenTexts(core) };
   const thread = ReaderThread.isSupported
     ? new ReaderThread<ThreadTargets>({ script: READER_WORKER, path, home, ...kinds, clock, log })
     : undefined;

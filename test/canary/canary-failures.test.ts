@@ -24,9 +24,9 @@ function refuseWrites(isRefusing: boolean): void {
 function storeWith(act: { readonly load?: () => void; readonly saved?: () => void }): CanaryStore {
   const store = canaryStore(world.state);
   return {
-    load() {
+    load(address) {
       act.load?.();
-      return store.load();
+      return store.load(address);
     },
     save(record) {
       store.save(record);

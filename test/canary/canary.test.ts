@@ -1,6 +1,11 @@
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Connection } from '../../src/core/chatdb/connection.ts';
+import { ChatReader } from '../../src/core/chatdb/reader.ts';
+import type { Config } from '../../src/core/config/config.ts';
+import { canary } from '../../src/features/canary/feature.ts';
 import type { CanaryStore } from '../../src/features/canary/ports.ts';
+import { OWN_ADDRESS } from '../../src/features/simulator/chat-database.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { HOUR_MS, MINUTE_MS, World } from './world.ts';
 
@@ -255,7 +260,7 @@ describe('a restart', () => {
 
   test('after a crash between the note and the send sends nothing, and says that it does not know', async () => {
     await proved();
-    const { sent_at: _before, ...record } = { ...world.store.load(), sent_at: null };
+    const { sent_at: _before, ...record } = { ...world.store.load(OWN_ADDRESS), sent_at: null };
     await world.canary.close();
     world.store.save({ ...record, outcome: 'waiting', number: '00c0ffee', sentMs: world.clock.now() } as never);
     world.restart();
@@ -264,6 +269,26 @@ describe('a restart', () => {
     expect(world.canary.report()).toMatchObject({ state: 'unknown', problem: 'send_outcome_unknown' });
     await world.pass(6 * HOUR_MS);
     expect(world.sent()).toHaveLength(2);
+  });
+
+  test('with another address or without canaries leaves the earlier canaries out of lists', async () => {
+    await proved();
+    const other = 'new@example.com';
+    const hiddenWith = (isEnabled: boolean) => {
+      const config = { features: { 'self-chat': { address: other } } } as unknown as Config;
+      return canary.hides?.({ isEnabled }, { config, state: world.state }) ?? [];
+    };
+    for (const isEnabled of [false, true]) {
+      const hidden = hiddenWith(isEnabled);
+      const connection = new Connection({ path: world.mac.path, home: folder, log: world.log, hidden });
+      connection.check();
+      const reader = new ChatReader(connection);
+      const { items } = await reader.listMessages({ limit: 10, offset: 0, order: 'asc' });
+      expect(items).toEqual([]);
+      connection.close();
+    }
+    world.store.save({ ...world.store.load(OWN_ADDRESS), address: other } as never);
+    expect(new Set(hiddenWith(false).map(({ chat }) => chat))).toEqual(new Set([OWN_ADDRESS, other]));
   });
 
   test('with a full disk sends nothing that could not be noted before', async () => {

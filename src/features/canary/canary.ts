@@ -149,11 +149,11 @@ export class Canary {
 
   /** Continues where the previous run stopped. */
   #load(): void {
-    const { address, clock } = this.#parts;
+    const { clock } = this.#parts;
     const record = this.#loaded();
     this.#isLoaded = true;
     this.#nextAtMs = clock.monotonic();
-    if (record?.address !== address) return;
+    if (record === undefined) return;
     this.#record = record;
     this.#nextAtMs += Math.max(Math.min(record.sentMs, clock.now()) + EVERY_MS - clock.now(), 0);
     // A send time in the future means that the Mac's clock was set back. Counts the canary as sent now.
@@ -162,8 +162,9 @@ export class Canary {
 
   /** Loads the record. A record from before the conversation was proved belongs to another chat.db. */
   #loaded(): CanaryRecord | undefined {
-    const record = this.#parts.store.load();
-    const provedMs = this.#parts.selfChat.provedMs();
+    const { store, address, selfChat } = this.#parts;
+    const record = store.load(address);
+    const provedMs = selfChat.provedMs();
     return provedMs === undefined || (record?.sentMs ?? 0) < provedMs ? undefined : record;
   }
 

@@ -26,8 +26,11 @@ export const canary = feature({
     isEnabled && ownAddressIn(config) === ''
       ? { mistakes: ['canary.enabled is true, but self.address is empty; set it to your own address.'] }
       : {},
-  hides: ({ isEnabled }, config) =>
-    isEnabled ? { chat: ownAddressIn(config), start: CANARY_START, length: CANARY_LENGTH } : undefined,
+  hides({ isEnabled }, { config, state }) {
+    const sent = state.prepare('SELECT address FROM canary').all();
+    const addresses = new Set([...(isEnabled ? [ownAddressIn(config)] : []), ...sent.map(([one]) => String(one))]);
+    return [...addresses].map((chat) => ({ chat, start: CANARY_START, length: CANARY_LENGTH }));
+  },
   tables: `CREATE TABLE IF NOT EXISTS canary (
      address TEXT NOT NULL,
      number TEXT NOT NULL,

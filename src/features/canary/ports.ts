@@ -1,5 +1,5 @@
 /**
- * The newest canary, and what canaries have shown about Apple's push. A canary is a message to the owner's own address.
+ * The newest canary to an address, and what canaries have shown about Apple's push. A canary is a message to the owner's own address.
  */
 export interface CanaryRecord {
   /** The address that the canary was sent to. */
@@ -31,9 +31,12 @@ export interface CanaryRecord {
   readonly lost: number;
 }
 
-/** Stores the record of the newest canary. When chat.db is replaced, the record is erased. */
+/**
+ * Stores the record of the newest canary to each address. Records outlive chat.db: those from before the last proof of
+ * the conversation are of one that was replaced.
+ */
 export interface CanaryStore {
-  load(): CanaryRecord | undefined;
+  load(address: string): CanaryRecord | undefined;
   /** Stores the record durably before it returns. */
   save(record: CanaryRecord): void;
 }

@@ -15,18 +15,19 @@ const record = recordOf<CanaryRecord>({
   lost: columnTypes.number(),
 });
 
-/** Stores the most recent canary (decision AA4). */
+/** Stores the most recent canary to each address (decision AA4). */
 export function canaryStore(database: Sqlite): CanaryStore {
-  const select = database.prepare(`SELECT ${record.columns} FROM canary`);
+  const select = database.prepare(`SELECT ${record.columns} FROM canary WHERE address = ?`);
+  const remove = database.prepare('DELETE FROM canary WHERE address = ?');
   const replace = database.prepare(`INSERT ${record.insert('canary')}`);
   return {
-    load() {
-      const row = select.get();
+    load(address) {
+      const row = select.get(address);
       return row && record.read(row);
     },
     save: (canary) =>
       durably(database, () => {
-        database.exec('DELETE FROM canary');
+        remove.run(canary.address);
         replace.run(...record.values(canary));
       }),
   };

@@ -15,8 +15,7 @@ export type ApprovalState =
   | 'approved'
   | 'sent'
   /**
-   * Approved, and waits for its `send_at`. `GET /scheduled/{id}` with the approval's id returns the outcome (decision
-   * X1).
+   * Approved, and waits for its `send_at`. `GET /scheduled/{id}` with the approval's id returns the outcome.
    */
   | 'scheduled'
   /** Handed to Messages, but the message's row in chat.db was not seen in time. */
@@ -96,7 +95,7 @@ export type AuditAction = 'read' | 'event' | 'send' | 'schedule' | 'approval' | 
 
 /**
  * The self-chat as the API shows it: the owner's conversation with themselves. There the owner decides about held
- * sends, with a tapback on the message that asks (decision L6).
+ * sends, with a tapback on the message that asks.
  */
 export interface SelfChatRecord {
   /** The configured address of the owner. */

@@ -110,7 +110,7 @@ export interface PollOption {
   readonly creator?: string | undefined;
 }
 
-/** A poll with each person's current choice (decision V2). */
+/** A poll with each person's current choice. */
 export interface Poll {
   readonly question?: string | undefined;
   /** Guid of the message that asks the question; only if the poll itself contains no question. */

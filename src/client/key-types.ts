@@ -25,9 +25,9 @@ export interface KeySettings {
   readonly dry_run: boolean;
   /** ISO 8601 UTC; null means never. */
   readonly expires_at: string | null;
-  /** Hosts, besides this machine, to which the key's webhooks may post. A host may include a port (decision P7). */
+  /** Hosts, besides this machine, to which the key's webhooks may post. A host may include a port. */
   readonly callback_hosts: readonly string[];
-  /** Maximum seconds for which one request under this key may wait, such as for an event (decision Y7). */
+  /** Maximum seconds for which one request under this key may wait, such as for an event. */
   readonly max_wait_s: number;
 }
 

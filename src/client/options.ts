@@ -28,7 +28,7 @@ interface Narrowed extends Junk {
 
 /**
  * `include_hidden` includes hidden messages: the messages that Postern sends to its owner to see that messages still arrive
- * (decision AA4).
+ * (decision B14).
  */
 interface Hidden {
   readonly include_hidden?: boolean;

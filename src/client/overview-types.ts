@@ -2,7 +2,7 @@ import type { StatusReport } from '../core/model/status.ts';
 import type { Approval } from './access-types.ts';
 import type { KeyUse } from './key-types.ts';
 
-/** The kinds of counts that are kept over time (decision Z1). */
+/** The kinds of counts that are kept over time. */
 export type StatisticKind = 'events' | 'sends' | 'webhooks' | 'keys';
 
 export type StatisticSpan = 'minute' | 'hour' | 'day';
@@ -74,7 +74,7 @@ export interface Today<Counts> {
   readonly today: Counts;
 }
 
-/** Answer of `GET /overview`: the owner's home page in one answer (decision Z1). */
+/** Answer of `GET /overview`: the owner's home page in one answer. */
 export interface Overview {
   readonly status: StatusReport;
   /** When counting began. */

@@ -2,7 +2,7 @@ export type { Named as Contact } from '../core/model/ports/names-ports.ts';
 
 /**
  * An address that is on several Address Book cards with different names. Such an address does not join its cards into
- * one person (decision V4).
+ * one person.
  */
 export interface AmbiguousAddress {
   readonly address: string;

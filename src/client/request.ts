@@ -166,7 +166,7 @@ export class Requests {
 
   /**
    * Throws PosternError `not_capable` if the send has a member of `ASKED_FIRST` that the service does not list as
-   * available (decision X1).
+   * available.
    */
   async #assertCapable(send: unknown): Promise<void> {
     const asked = ASKED_FIRST.filter((name) => has(send, name));

@@ -1,7 +1,7 @@
 import type { KeptFile } from '../core/model/kept-file.ts';
 import type { ServiceChoice } from '../core/model/send-service.ts';
 
-/** The states of a scheduled send (decision X1). `sent` and all states after it are final. */
+/** The states of a scheduled send. `sent` and all states after it are final. */
 export type ScheduledState =
   | 'scheduled'
   /** Handed to Messages or about to be; cannot be cancelled any longer. */

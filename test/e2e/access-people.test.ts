@@ -13,7 +13,7 @@ const STRANGER = '+15559999';
 const SCOPES = ['read', 'events', 'webhooks', 'send'];
 const PEOPLE = ['Ana Silva', 'Cho Tanaka', 'John Smith', 'Zoe'];
 
-/** Lists of a key, and the people who exist for it (decision K1). */
+/** Lists of a key, and the people who exist for it. */
 const LISTS = [
   { what: 'nobody', read: [], send: [], known: [] },
   { what: 'somebody to read', read: [ANA], send: [], known: ['Ana Silva'] },

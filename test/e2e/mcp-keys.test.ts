@@ -178,7 +178,7 @@ describe('a send', () => {
     });
     const blank = await client.call('messages_send', { to: ' ', text: 'x' });
     expect(blank).toMatchObject({ isError: true, text: expect.stringMatching(/`recipient` must not be blank\./) });
-    // An empty argument is one that is left out (decision AB9).
+    // An empty argument is one that is left out.
     const empty = await client.call('messages_send', { to: ANA, text: '' });
     expect(empty).toMatchObject({ isError: true, text: expect.stringMatching(/messages_send: text: /) });
     const unknown = await client.call('approvals_wait', { id: 'nothing', timeout_s: 0 });

@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { ProblemText } from '../../src/core/model/problem-text.ts';
 import { PROBLEMS } from '../../src/core/model/problems.ts';
 import { FEATURES } from '../../src/features/list.ts';
+import { deletedWith, featureNames } from '../support/without-features.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -14,7 +15,8 @@ const DECISION_PAGES = [
   'src/core/docs.md',
   ...readdirSync(join(ROOT, 'src/features')).map((name) => `src/features/${name}/docs.md`),
 ].filter((path) => existsSync(join(ROOT, path)));
-const DECISION_IDS = DECISION_PAGES.flatMap((path) => all(read(path), /^\*\*([A-Z]{1,2}\d{0,2})\b/gm));
+const decisionsOn = (page: string): string[] => all(read(page), /^\*\*([A-Z]{1,2}\d{0,2})\b/gm);
+const DECISION_IDS = DECISION_PAGES.flatMap(decisionsOn);
 const DECISIONS = new Set(DECISION_IDS);
 const RULES = all(read('docs/project/contract.md'), /^- \*\*(\d+\.\d+)\*\*/gm);
 const KNOWN = new Set([...DECISIONS, ...RULES]);
@@ -42,15 +44,35 @@ test('no two decisions have the same id', () => {
   expect(DECISION_IDS).toHaveLength(DECISIONS.size);
 });
 
+/** Returns the ids of the decisions and rules that a file cites. */
+function citedIn(path: string): readonly string[] {
+  return all(
+    read(path).replace(/\n\s*(?:\*|\/\/|--|#)?\s*/g, ' '),
+    new RegExp(String.raw`\b(?:[Dd]ecisions?|[Cc]ontract) ${LIST}`, 'g'),
+  ).flatMap((list) => list.split(/, | and | to /));
+}
+
 describe('a citation', () => {
   test('leads to a decision or a rule of the contract that exists', () => {
     const lost = FILES.flatMap((path) =>
-      all(
-        read(path).replace(/\n\s*(?:\*|\/\/|--|#)?\s*/g, ' '),
-        new RegExp(String.raw`\b(?:[Dd]ecisions?|[Cc]ontract) ${LIST}`, 'g'),
-      )
-        .flatMap((list) => list.split(/, | and | to /))
+      citedIn(path)
         .filter((id) => !KNOWN.has(id))
+        .map((id) => `${path}: ${id}`),
+    );
+    expect(lost).toEqual([]);
+  });
+
+  test('leads to no decision of a feature without which the file stays (decision AD1)', () => {
+    const gone = new Map(
+      featureNames().flatMap((name) => {
+        const page = `src/features/${name}/docs.md`;
+        const folders = deletedWith(name).flatMap((other) => [`src/features/${other}/`, `test/${other}/`]);
+        return DECISION_PAGES.includes(page) ? decisionsOn(page).map((id) => [id, folders] as const) : [];
+      }),
+    );
+    const lost = SOURCES.flatMap((path) =>
+      citedIn(path)
+        .filter((id) => gone.get(id)?.some((folder) => path.startsWith(folder)) === false)
         .map((id) => `${path}: ${id}`),
     );
     expect(lost).toEqual([]);

@@ -269,7 +269,7 @@ const nameQueriesOf = perSchema((schema) => ({
     : 'SELECT ROWID, NULL FROM chat WHERE 0',
 }));
 
-/** Looks up in chat.db conversations and senders by what people call them (decision J2). */
+/** Looks up in chat.db conversations and senders by what people call them. */
 export function chatDbNames(connection: Connection): ChatNames {
   return {
     conversations(idOrAddress) {

@@ -241,7 +241,7 @@ export class RecentConversations {
 /**
  * Returns the chats that an id may refer to: first the one whose guid it is, then those without a filter tag (decision
  * AB3), then by newest message (decision B4). An id that no chat has, but that looks like a group's, refers to that
- * group (decision AB8), and an address alone to the conversation with that person.
+ * group, and an address alone to the conversation with that person.
  */
 export function chatsOf(snapshot: Snapshot, id: string): readonly Chat[] {
   const exact = snapshot.chatsWithId(id);

@@ -7,7 +7,7 @@ const BITS = {
   isMessage: 1,
   /** macOS filed the row as junk. */
   isJunk: 2,
-  /** Decision AA4. */
+  /** Postern wrote the message to test itself (decision B14). */
   isHidden: 4,
   /** Only in rows of `PENDING_COLUMNS`. */
   isPartOfPoll: 8,

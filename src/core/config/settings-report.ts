@@ -3,7 +3,7 @@ import { type Config, sectionsOf } from './config.ts';
 import type { Environment } from './environment.ts';
 import { usualValue } from './setting.ts';
 
-/** Returns the value and the default of every setting except secrets, as `GET /config` shows them (decision Z3). */
+/** Returns the value and the default of every setting except secrets, as `GET /config` shows them. */
 export function settingsReport(config: Config, environment: Environment): readonly ShownSetting[] {
   return sectionsOf(environment).flatMap(({ settings, valuesIn }) =>
     Object.entries(settings)

@@ -179,14 +179,13 @@ export class AccessControl {
     return true;
   }
 
-  /** Takes back the counting of a request that only continues another (decision AB8). */
+  /** Takes back the counting of a request that only continues another. */
   async uncount({ key }: Caller): Promise<void> {
     if (key !== undefined) await this.#limit.uncountKey(key.id);
   }
 
   /**
-   * Admits a request with a valid access token of `caller`. Counts it like a request with the caller's key (decision
-   * Y5).
+   * Admits a request with a valid access token of `caller`. Counts it like a request with the caller's key.
    */
   async admitToken(exchange: Exchange, caller: Caller): Promise<void> {
     const { headers } = exchange;

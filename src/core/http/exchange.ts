@@ -45,7 +45,7 @@ export interface ExchangeContext extends ServerHost {
   readonly closing: AbortSignal;
 }
 
-/** How a request arrived: at the TCP port, the Unix socket (decision O1), or another protocol's port (decision Y2). */
+/** How a request arrived: at the TCP port, the Unix socket (decision O1), or another protocol's port. */
 export type Arrival = 'port' | 'socket' | 'wire';
 
 /**

@@ -117,7 +117,7 @@ export function servicePages(
   };
 }
 
-/** Returns the answer of `/ready`. Load balancers request it often and without a key (decision AC2). */
+/** Returns the answer of `/ready`. Load balancers request it often and without a key. */
 function readyAnswer(reasons: readonly string[]): Answer {
   const headers = { 'Cache-Control': 'no-store' };
   if (reasons.length === 0) return { status: 200, body: { ready: true }, headers };

@@ -128,7 +128,7 @@ export class HttpServer implements ExchangeContext {
     return url;
   }
 
-  /** Listens on another port for the protocol of another program (decision Y2). Rejects like `listen`. */
+  /** Listens on another port for the protocol of another program. Rejects like `listen`. */
   async listenForWire(host: string, port: number, wire: Wire): Promise<string> {
     const { WireListener } = await import('./wire-listener.ts');
     const listener = new WireListener({ wire, access: this.#access, clock: this.clock });

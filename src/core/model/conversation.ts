@@ -12,6 +12,6 @@ export interface Conversation {
   readonly last_message_at: string;
   /** Only with `include=details` (decision K3). */
   readonly details?: ConversationDetails | undefined;
-  /** Only with `include=contacts` (decision K1). */
+  /** Only with `include=contacts`. */
   readonly names?: Names | undefined;
 }

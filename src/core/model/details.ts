@@ -64,7 +64,7 @@ export const TRANSFER_STATES = [
 ] as const;
 export type TransferState = (typeof TRANSFER_STATES)[number];
 
-/** The states of an attachment's file (decision K4). */
+/** The states of an attachment's file. */
 export const ATTACHMENT_STATES = ['available', 'downloading', 'in_cloud', 'missing'] as const;
 export type AttachmentState = (typeof ATTACHMENT_STATES)[number];
 
@@ -119,7 +119,7 @@ export interface LastMessage {
 
 /** The `details` of a Conversation with `include=details` (decision K3). */
 export interface ConversationDetails {
-  /** Row id of the chat in chat.db, for programs that can identify a conversation only by a number (decision Y1). */
+  /** Row id of the chat in chat.db, for programs that can identify a conversation only by a number. */
   readonly chat_number: number;
   /** The ids of the other chats that are this one group; absent if there are none (decision AB7). */
   readonly other_ids?: readonly string[] | undefined;
@@ -150,7 +150,7 @@ export type Origin =
       readonly by: 'gateway';
       readonly request_id?: string | undefined;
       readonly idempotency_key?: string | undefined;
-      /** Id of the limited key that sent the message; shown only to the owner (decision Z4). */
+      /** Id of the limited key that sent the message; shown only to the owner. */
       readonly key_id?: string | undefined;
     }
   | { readonly by: 'elsewhere' };

@@ -14,7 +14,7 @@ export function eventFilter(
   key?: () => Reading,
 ): (entry: LogEntry) => boolean {
   const types = new Set<WebhookEventType>(webhook.events);
-  // A webhook that asks for `message.updated` or `message.removed` also receives `messages.changed` (decision I3).
+  // A webhook that asks for `message.updated` or `message.removed` also receives `messages.changed`.
   if (wantsChanges(webhook)) types.add('messages.changed');
   const { conversation_ids: ids, senders: addresses, is_from_me: isOwn } = webhook.filter ?? {};
   const conversations = ids && new Set(ids.map(conversationKey));

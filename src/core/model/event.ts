@@ -8,11 +8,11 @@ import type { Reaction } from './reaction.ts';
 export const ROW_EVENT_TYPES = ['message.received', 'message.sent', 'reaction.added', 'reaction.removed'] as const;
 export type EventType = (typeof ROW_EVENT_TYPES)[number];
 
-/** Event types of changes to already published rows (decision I3). */
+/** Event types of changes to already published rows. */
 export const CHANGE_EVENT_TYPES = ['message.updated', 'message.removed', 'messages.changed'] as const;
 
 /**
- * The changes that a message can undergo (decisions I3, V3), in the order in which an event lists them. Append new
+ * The changes that a message can undergo (decision V3), in the order in which an event lists them. Append new
  * names: a change is stored as its index in this list.
  */
 export const CHANGE_NAMES = [
@@ -55,7 +55,7 @@ export interface ChangedRange {
   readonly count: number;
 }
 
-/** The envelope of a change (decision I3). Only readers that ask for changes receive changes. */
+/** The envelope of a change. Only readers that ask for changes receive changes. */
 export type ChangeEvent =
   | {
       readonly type: 'message.updated';
@@ -129,6 +129,6 @@ export interface PendingRow extends RowEntry {
    * True for an incoming message without a handle: Messages may mark the row as outgoing a moment later (decision U1).
    */
   readonly lacksHandle: boolean;
-  /** The row's print when the row was read; undefined if prints were not requested (decision I4). */
+  /** The row's print when the row was read; undefined if prints were not requested. */
   readonly print?: Print | undefined;
 }

@@ -1,6 +1,6 @@
 import type { ProblemText } from './problem-text.ts';
 
-/** Problems of files: of uploads (decision R1), and of converted attachments (decision K4). */
+/** Problems of files: of uploads (decision R1), and of converted attachments. */
 export const FILE_PROBLEMS = {
   invalid_form: {
     status: 400,

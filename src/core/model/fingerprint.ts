@@ -3,7 +3,7 @@ import { CHANGE_NAMES, type ChangeName } from './event.ts';
 /**
  * A print: the state of a row of chat.db as one whole number below 2^53. The number's fields, from the highest bit:
  * deletion, transcripts, attachments, seven flags, later additions by Messages, and a checksum of the content. The
- * difference between two prints of a row shows what happened to the row (decisions I4, U1).
+ * difference between two prints of a row shows what happened to the row (decision U1).
  */
 export type Print = number;
 

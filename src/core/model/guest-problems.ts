@@ -1,6 +1,6 @@
 import type { ProblemText } from './problem-text.ts';
 
-/** The problems of those who are not the owner (decisions L1 to L3). Key: the problem's name. */
+/** The problems of those who are not the owner. Key: the problem's name. */
 export const GUEST_PROBLEMS = {
   recipient_is_name: {
     status: 400,

@@ -1,4 +1,4 @@
-/** Optional additions to each Message and Conversation (decisions H, K1). */
+/** Optional additions to each Message and Conversation (decision H). */
 export const INCLUDES = ['details', 'contacts'] as const;
 export type Include = (typeof INCLUDES)[number];
 

@@ -23,7 +23,7 @@ export interface Key {
   readonly id: string;
   readonly scopes: readonly Scope[];
   readonly read: AccessList;
-  /** Maximum seconds for which one request under this key may wait, such as for an event (decision Y7). */
+  /** Maximum seconds for which one request under this key may wait, such as for an event. */
   readonly max_wait_s: number;
 }
 

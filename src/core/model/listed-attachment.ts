@@ -1,7 +1,7 @@
 import type { AttachmentDetails } from './details.ts';
 import type { Message } from './message.ts';
 
-/** An attachment in the list of its conversation (decision Z4). */
+/** An attachment in the list of its conversation. */
 export interface ListedAttachment extends AttachmentDetails {
   readonly message_id: string;
   /** The `{n}` of this attachment in `GET /messages/{id}/attachments/{n}`. */

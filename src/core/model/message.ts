@@ -23,6 +23,6 @@ export interface Message {
   readonly details?: MessageDetails | undefined;
   /** Present if `details` were left out because the list had reached 16 MB. Reading the message alone returns them. */
   readonly details_left_out?: true | undefined;
-  /** Present only if the client asked to include `contacts` (decision K1). */
+  /** Present only if the client asked to include `contacts`. */
   readonly names?: Names | undefined;
 }

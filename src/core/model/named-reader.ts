@@ -5,8 +5,7 @@ import type { NameSource } from './ports/names-ports.ts';
 import type { MessageReader } from './ports/reading-ports.ts';
 
 /**
- * Returns a reader that adds the names of people to the results of `reader`, for queries that include `contacts`
- * (decision K1).
+ * Returns a reader that adds the names of people to the results of `reader`, for queries that include `contacts`.
  */
 export function namedReader(reader: MessageReader, naming: NameSource, added?: AddedPeople): MessageReader {
   /** Waits until the names are loaded and returns them. Returns undefined at once unless `include` has `contacts`. */

@@ -6,8 +6,8 @@ import type { Reaction } from './reaction.ts';
 import { eventSentence } from './sentence.ts';
 
 /**
- * The names of the people in one message, reaction or conversation (decision K1). Key: the address. Value: the name.
- * Addresses without a name are absent.
+ * The names of the people in one message, reaction or conversation. Key: the address. Value: the name. Addresses
+ * without a name are absent.
  */
 export type Names = Readonly<Record<string, string>>;
 

@@ -11,13 +11,13 @@ export interface Marks {
   readonly isJunk?: true | undefined;
   /** True for a row in a conversation that Messages hides (decision AB4). */
   readonly isFiltered?: true | undefined;
-  /** True for a message that Postern wrote for one of its features, and that lists leave out (decision AA4). */
+  /** True for a message that Postern wrote for one of its features, and that lists leave out (decision B14). */
   readonly isHidden?: true | undefined;
   /** The other ids of the row's conversation, which filters may name as well (decision AB7). */
   readonly otherIds?: readonly string[] | undefined;
 }
 
-/** The rows that a reader chooses to skip. The reader's offset moves past skipped events (decisions AA4, U4, V5). */
+/** The rows that a reader chooses to skip. The reader's offset moves past skipped events (decisions B14, U4, V5). */
 export interface Narrowing {
   /** Maximum age in seconds: skips rows that were already older when Postern first saw them. */
   readonly max_age_s?: number | undefined;

@@ -14,8 +14,8 @@ export function isAnswerable(recipient: string): boolean {
 }
 
 /**
- * Throws `recipient_is_name` for a name (decision AB9), and `invalid_request` for the id of a person whom nobody can
- * answer (decision AB3): Messages would make a conversation that reaches nobody.
+ * Throws `recipient_is_name` for a name, and `invalid_request` for the id of a person whom nobody can answer (decision
+ * AB3): Messages would make a conversation that reaches nobody.
  */
 export function assertAnswerable(recipient: string): void {
   if (isName(recipient)) throw problem('recipient_is_name');

@@ -11,8 +11,8 @@ export interface SendPreferences {
   /** Sends the message again by SMS if the first service sent nothing, or if the message's row shows an error. */
   readonly fallback?: 'sms' | undefined;
   /**
-   * `sendAtMs` and `sendUntilMs` are the earliest and the latest time to send, Unix milliseconds (decision X1). Set
-   * both or neither.
+   * `sendAtMs` and `sendUntilMs` are the earliest and the latest time to send, Unix milliseconds. Set both or
+   * neither.
    */
   readonly sendAtMs?: number | undefined;
   readonly sendUntilMs?: number | undefined;

@@ -1,4 +1,4 @@
-/** One setting of config.toml (decision Z3). Secrets are left out. */
+/** One setting of config.toml. Secrets are left out. */
 export interface ShownSetting {
   /** `section.key`, as in the file. */
   readonly key: string;

@@ -151,16 +151,13 @@ export interface StatusReport {
    * macOS prompt the user.
    */
   readonly permissions: readonly PermissionReport[];
-  /**
-   * How long Messages took for the newest call that it answered (decision Z3). Absent before the first answer, and at a
-   * hub.
-   */
+  /** How long Messages took for the newest call that it answered. Absent before the first answer, and at a hub. */
   readonly messages?: MessagesAnswer | undefined;
   /** Absent until Messages has said which accounts it has, and at a hub. */
   readonly messages_account?: MessagesAccount | undefined;
   /** Absent before the first incoming iMessage since the start, and at a hub. */
   readonly arrival_delay?: ArrivalDelay | undefined;
-  /** Problems since the service started, newest first (decision Z3). Only for the owner; absent at a hub. */
+  /** Problems since the service started, newest first. Only for the owner; absent at a hub. */
   readonly problems?: readonly StatusProblem[] | undefined;
   /** The abilities of the service. Absent at a hub. */
   readonly capabilities?: Capabilities | undefined;

@@ -59,8 +59,7 @@ export const DEFAULT_SETTINGS: Omit<WebhookSettings, 'url' | 'events'> = {
 };
 
 /**
- * The protocol of another program. The webhook was registered in this protocol, and receives its events in it (decision
- * Y2).
+ * The protocol of another program. The webhook was registered in this protocol, and receives its events in it.
  */
 export interface WebhookWire {
   readonly protocol: string;
@@ -98,7 +97,7 @@ export function withoutPassword({ url, wire }: Pick<StoredWebhook, 'url' | 'wire
   return shown.href;
 }
 
-/** Reports whether a webhook asks for changes of existing rows (decision I2). */
+/** Reports whether a webhook asks for changes of existing rows. */
 export function wantsChanges({ events }: Pick<Webhook, 'events'>): boolean {
   return events.some((type) => (CHANGE_EVENT_TYPES as readonly string[]).includes(type));
 }

@@ -87,7 +87,7 @@ const attachmentWith = <Added extends z.ZodRawShape>(added: Added) =>
     height: z.number().optional(),
   });
 
-/** An item of `GET /conversations/{id}/attachments` (decision Z4). */
+/** An item of `GET /conversations/{id}/attachments`. */
 export const listedAttachmentWith = <Added extends z.ZodRawShape>(added: Added) =>
   attachmentWith(added)
     .extend({

@@ -90,7 +90,7 @@ export function eventSerializer(parts: EventParts): EventJson {
     const text = textOf(event, include, view);
     if (generation === undefined) return text;
     // Entries for readers that asked for `changes` have a generation, and so do all entries at a hub. The JSON of such
-    // an entry ends with its offset (decision I2).
+    // an entry ends with its offset.
     return `${text.slice(0, -1)},"offset":"${parts.offsetText(offset, generation)}"}`;
   };
 

@@ -3,7 +3,7 @@ import { INCLUDES, type Include, includeSet } from '../model/include.ts';
 
 const PARTS = INCLUDES.join(' and ');
 
-/** The parameter `include` of reads, events and the WebSocket (decisions H, K1). */
+/** The parameter `include` of reads, events and the WebSocket (decision H). */
 export const includeParameter = z
   .string()
   .optional()

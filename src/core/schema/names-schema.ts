@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Names } from '../model/names.ts';
 import { shapeOf } from './shape.ts';
 
-/** The member `names`, which clients can request (decision K1). */
+/** The member `names`, which clients can request. */
 export const namesSchema = shapeOf<Names>()(
   z.record(z.string(), z.string()).readonly().meta({
     description:

@@ -15,7 +15,7 @@ export const afterMember = z
   .transform(clientOffset('`after`'))
   .meta({ description: MEANING });
 
-/** The parameter `changes`, of the WebSocket and of `GET /events` (decision I2). */
+/** The parameter `changes`, of the WebSocket and of `GET /events`. */
 export const changesParameter = z
   .enum(['true', 'false'], { error: 'The parameter `changes` must be true or false.' })
   .optional()

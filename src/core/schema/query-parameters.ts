@@ -114,8 +114,7 @@ export const since = z
   });
 
 /**
- * The parameter `wait`: how many seconds an answer may be delayed until there is something to report (decisions L3,
- * Q1).
+ * The parameter `wait`: how many seconds an answer may be delayed until there is something to report (decision Q1).
  */
 export const wait = z
   .string()
@@ -163,7 +162,7 @@ export const junkParameter = z
   .optional()
   .meta({ description: JUNK });
 
-/** `include_hidden=true` as a parameter of lists, `GET /events` and streams (decision AA4). */
+/** `include_hidden=true` as a parameter of lists, `GET /events` and streams (decision B14). */
 export const hiddenParameter = z
   .enum(['true', 'false'], { error: 'The parameter `include_hidden` must be true or false.' })
   .transform((text) => text === 'true')
@@ -173,7 +172,7 @@ export const hiddenParameter = z
       'true: includes hidden messages, those that Postern wrote to test itself. false, the default: leaves them out.',
   });
 
-/** The parameters by which readers of events skip some (decisions AA4, U4, V5). */
+/** The parameters by which readers of events skip some (decisions B14, U4, V5). */
 export const narrowingParameters = {
   max_age_s: maxAgeParameter,
   junk: junkParameter,

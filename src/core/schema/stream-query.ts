@@ -3,7 +3,7 @@ import { includeParameter } from './include-parameter.ts';
 import { afterParameter, changesParameter } from './offset-parameter.ts';
 import { narrowingParameters } from './query-parameters.ts';
 
-/** Parameters of the WebSocket besides its key, and of `GET /events` as a stream (decisions G3, H, I2, Q1). */
+/** Parameters of the WebSocket besides its key, and of `GET /events` as a stream (decisions G3, H, Q1). */
 export const streamQuery = z.object({
   after: afterParameter.optional(),
   changes: changesParameter,

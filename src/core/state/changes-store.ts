@@ -3,7 +3,7 @@ import { NO_PRINT, PRINTS_VERSION, type Print, type PrintArray } from '../model/
 import { BLOCK_ROWS, type Change, type ChangeStore, type LoggedChange } from '../model/ports/changes-ports.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
 
-/** Maximum number of changes kept. A change is kept for at most `KEPT_MS` (decision I4). */
+/** Maximum number of changes kept. A change is kept for at most `KEPT_MS`. */
 const KEPT_CHANGES = 100_000;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 /** Maximum number of changes that one statement deletes because of their age. */

@@ -20,8 +20,7 @@ export function deliveryId(webhookId: string, guid: string): string {
 }
 
 /**
- * Returns the text that a delivery id is derived from: the guid of a new row, or the generation and number of a change
- * (decision I3).
+ * Returns the text that a delivery id is derived from: the guid of a new row, or the generation and number of a change.
  */
 export function deliveryName({ change, generation, guid, rowId }: LogEntry): string {
   if (change !== undefined) return `change ${generation}.${change}`;

@@ -14,7 +14,7 @@ interface DeferredRightsParts {
 }
 
 /**
- * Returns the check that runs immediately before a deferred send (decision X1). It throws if the send is now forbidden
+ * Returns the check that runs immediately before a deferred send. It throws if the send is now forbidden
  * by the key's list, the people who would read it, the approval setting or the caps. The send counts towards the caps
  * once, even if it is tried again.
  */

@@ -3,7 +3,7 @@ import { rightsAddress } from '../../core/model/address.ts';
 import { type NameLookup, type NameSource, namedBy } from '../../core/model/ports/names-ports.ts';
 
 /**
- * Returns the names that a key may see: those of addresses in its read or send list (decision K1). Each person has only
+ * Returns the names that a key may see: those of addresses in its read or send list. Each person has only
  * the addresses on these lists.
  */
 export function limitedNames(naming: NameSource, keyNow: () => KeyDetails): NameSource {

@@ -4,7 +4,7 @@ import type { ConvertedForm } from '../../model/ports/reading-ports.ts';
 const MIN_PIXELS = 16;
 const MAX_PIXELS = 10_000;
 
-/** Parameters of `GET /messages/{id}/attachments/{n}` (decision K4). */
+/** Parameters of `GET /messages/{id}/attachments/{n}`. */
 export const attachmentQuery = z.object({
   as: z.enum(['jpeg', 'm4a'], { error: 'The parameter `as` must be "jpeg" or "m4a".' }).optional().meta({
     description: 'Converts a picture to JPEG or a recording to M4A (AAC). If absent, returns the original file.',

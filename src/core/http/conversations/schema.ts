@@ -22,7 +22,7 @@ export const conversationQuery = z.object({
   junk: junkParameter,
 });
 
-/** Parameters of `GET /conversations/{id}/attachments` (decision Z4). */
+/** Parameters of `GET /conversations/{id}/attachments`. */
 export const conversationAttachmentsQuery = z.object({ limit: limit(50, 200), cursor });
 
 /** Parameters of `GET /conversations/{id}`. */

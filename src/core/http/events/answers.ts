@@ -23,7 +23,7 @@ const removedSchema = shapeOf<RemovedMessage>()(
   }),
 );
 
-/** The events that report changes of earlier rows (decision I3). */
+/** The events that report changes of earlier rows. */
 export const changeEventSchema = shapeOf<ChangeEvent>()(
   z
     .discriminatedUnion('type', [

@@ -11,7 +11,7 @@ export const LAST_EVENT_ID_MISTAKE = {
   message: 'The header `Last-Event-ID` must be the id of an event: a row id or an offset from the service.',
 };
 
-/** Parameters of `GET /events` (decisions G4, I2, Q1). */
+/** Parameters of `GET /events` (decisions G4, Q1). */
 export const eventsQuery = z
   .object({
     after: afterParameter.optional(),

@@ -218,5 +218,5 @@ const settingSchema = shapeOf<ShownSetting>()(
   }),
 );
 
-/** Answer of `GET /config` (decision Z3). */
+/** Answer of `GET /config`. */
 export const configSchema = z.object({ settings: z.array(settingSchema).readonly() }).meta({ id: 'Config' });

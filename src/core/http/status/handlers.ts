@@ -14,7 +14,7 @@ export interface StatusHandlerParts {
   readonly appSettings: () => Promise<readonly ShownSetting[]>;
 }
 
-/** Returns the handlers for the service's health, status, settings and permissions (decisions H, Z3). */
+/** Returns the handlers for the service's health, status, settings and permissions (decision H). */
 export function statusHandlers({ health, checkPermissions, appSettings }: StatusHandlerParts) {
   return {
     getHealth: () => ({ status: 200, body: { status: 'ok', backend: health() } satisfies Health }),

@@ -8,7 +8,7 @@ import { problem } from '../problems.ts';
 export type Change =
   | { readonly kind: 'updated'; readonly rowId: number; readonly changes: readonly ChangeName[] }
   | { readonly kind: 'removed'; readonly rowId: number; readonly guid: string; readonly conversationId: string }
-  /** A range of rows in which too many messages changed to list each one (decision I3). */
+  /** A range of rows in which too many messages changed to list each one. */
   | { readonly kind: 'many'; readonly firstRowId: number; readonly lastRowId: number; readonly count: number };
 
 export type LoggedChange = Change & {
@@ -134,7 +134,7 @@ export interface BackgroundPrintReader {
   origins(from: number, to: number): Promise<readonly RowOrigin[]>;
 }
 
-/** Starts change detection when a client asks for changes (decision I2). */
+/** Starts change detection when a client asks for changes. */
 export interface ChangeControl {
   /**
    * Records that a client asks for changes, and starts detection if it is off. Throws `changes_disabled` if changes are

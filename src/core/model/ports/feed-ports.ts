@@ -57,8 +57,8 @@ export interface FeedReader {
 
 export interface FeedOptions {
   /**
-   * True to read changes of existing rows too (decision I2). If change detection is off, `resolve` starts it, but the
-   * other methods with this option read only new rows.
+   * True to read changes of existing rows too. If change detection is off, `resolve` starts it, but the other methods
+   * with this option read only new rows.
    */
   readonly changes?: boolean;
 }
@@ -205,7 +205,7 @@ export interface CursorStore {
   load(): Cursor | undefined;
   /**
    * Stores the cursor, the first prints of the newly published rows, and the changes of earlier rows that the new rows
-   * imply (decision I4), in one transaction.
+   * imply, in one transaction.
    */
   save(cursor: Cursor, prints?: ReadonlyMap<number, Print>, changes?: readonly Change[], nowMs?: number): void;
   /**

@@ -55,7 +55,7 @@ export interface ConversationQuery {
   readonly include?: IncludeSet;
 }
 
-/** The additions to each message or conversation that a method returns (decisions H, K1). */
+/** The additions to each message or conversation that a method returns (decision H). */
 export interface ReadOptions {
   readonly include?: IncludeSet;
 }
@@ -97,7 +97,7 @@ export interface AttachmentFile {
 
 /**
  * The format to convert a file to, so that every client can show or play it. `max` limits the longer side of an image,
- * in pixels (decision K4).
+ * in pixels.
  */
 export type ConvertedForm = { readonly as: 'jpeg'; readonly max: number | undefined } | { readonly as: 'm4a' };
 

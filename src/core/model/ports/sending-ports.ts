@@ -117,7 +117,7 @@ export interface SendLookup {
 
 export interface SendRequest extends SendPreferences {
   readonly recipient: string;
-  /** The id of the Mac to send from, or one of that Mac's addresses; only at a hub (decision AC2). */
+  /** The id of the Mac to send from, or one of that Mac's addresses; only at a hub. */
   readonly from?: string | undefined;
   readonly body: string;
   readonly attachments: readonly string[];
@@ -175,7 +175,7 @@ export interface CallerSender {
    * files exist.
    */
   attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]>;
-  /** Throws what `MessageSender.send` throws, and the refusals of decision L2, such as `recipient_not_allowed`. */
+  /** Throws what `MessageSender.send` throws, and what refuses a limited key, such as `recipient_not_allowed`. */
   send(request: SendRequest): Promise<SendAnswer>;
 }
 
@@ -241,8 +241,7 @@ export interface IdempotencyStore {
 }
 
 /**
- * An idempotency store that also keeps the keys of deferred sends, until 24 hours after the latest time to send
- * (decision X1).
+ * An idempotency store that also keeps the keys of deferred sends, until 24 hours after the latest time to send.
  */
 export interface DeferringStore extends IdempotencyStore {
   /**

@@ -20,7 +20,7 @@ export function readProtobuf(bytes: Uint8Array, budget: RowBudget): readonly Pro
   const fields: ProtobufField[] = [];
   for (let at = 0; at < bytes.length; ) {
     const tag = readVarint(bytes, at);
-    if (tag === undefined || !budget.spend('steps')) return undefined;
+    if (tag === undefined || !budget.step()) return undefined;
     const number = Math.floor(tag.value / 8);
     const read = number === 0 ? undefined : readValue(bytes, tag.end, tag.value % 8);
     if (read === undefined) return undefined;

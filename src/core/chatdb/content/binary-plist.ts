@@ -217,7 +217,7 @@ class PlistFile {
   }
 
   #spend(steps: number): void {
-    if (!this.#budget.spend('steps', steps)) throw BROKEN;
+    if (!this.#budget.step(steps)) throw BROKEN;
   }
 
   #check(at: number, bytes: number): void {

@@ -97,7 +97,7 @@ class Archive {
   #dictionary(keys: ArchiveValue, values: ArchiveValue): ArchiveDictionary {
     if (!isArchiveList(keys) || !isArchiveList(values) || keys.length !== values.length) throw BROKEN;
     // Many dictionaries can share two long lists.
-    if (!this.#budget.spend('steps', keys.length)) throw BROKEN;
+    if (!this.#budget.step(keys.length)) throw BROKEN;
     const dictionary = new Map<string, ArchiveValue>();
     for (const [index, key] of keys.entries()) {
       if (typeof key === 'string' || typeof key === 'number') dictionary.set(String(key), values[index] ?? null);

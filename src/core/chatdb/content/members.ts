@@ -47,7 +47,7 @@ const CHARACTERS_A_STEP = 32;
 
 /** Parses JSON; returns undefined if it is invalid, nested too deeply or exceeds the budget. */
 export function parseJson(text: string, budget: RowBudget): unknown {
-  if (!budget.spend('steps', Math.ceil(text.length / CHARACTERS_A_STEP))) return undefined;
+  if (!budget.step(Math.ceil(text.length / CHARACTERS_A_STEP))) return undefined;
   try {
     return JSON.parse(text);
   } catch {

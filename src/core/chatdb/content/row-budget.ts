@@ -9,8 +9,6 @@ export type StoredBlob = Uint8Array | 'too_large' | undefined;
 
 /** The highest costs of decoding one row, whatever columns and however many archives it has. */
 const LIMITS = {
-  /** Objects, fields and list items that are read. Opening a blob takes a step for each `BYTES_A_STEP`. */
-  steps: 20_000,
   /** UTF-16 units of the texts that are shown besides the body. */
   characters: 64_000,
   /** URLs that are resolved. Further ones are shown as stored. */
@@ -22,6 +20,9 @@ const LIMITS = {
 };
 type Cost = keyof typeof LIMITS;
 
+/** Maximum number of objects, fields and list items that are read. Opening a blob takes a step for each `BYTES_A_STEP`. */
+const MAX_STEPS = 20_000;
+
 const BYTES_A_STEP = 256;
 
 /**
@@ -29,12 +30,21 @@ const BYTES_A_STEP = 256;
  * with the number of its archives. Members beyond the budget are left out, and `undecoded` names their column.
  */
 export class RowBudget {
-  readonly #left: Record<Cost, number>;
+  /** A field of its own, because decoders count each step. */
+  #steps: number;
+  readonly #left: Record<Cost, number> = { ...LIMITS };
   readonly #undecoded = new Set<ContentColumn>();
   #column: ContentColumn | undefined;
 
-  constructor(steps = LIMITS.steps) {
-    this.#left = { ...LIMITS, steps };
+  constructor(steps = MAX_STEPS) {
+    this.#steps = steps;
+  }
+
+  /** Spends steps. Returns false, and names the column that is being decoded, if the budget has fewer left. */
+  step(amount = 1): boolean {
+    if (amount > this.#steps) return this.#exceeded();
+    this.#steps -= amount;
+    return true;
   }
 
   /** Spends `amount`. Returns false, and names the column that is being decoded, if the budget has less left. */
@@ -43,13 +53,17 @@ export class RowBudget {
       this.#left[cost] -= amount;
       return true;
     }
-    if (cost !== 'urls' && this.#column !== undefined) this.#undecoded.add(this.#column);
+    return cost === 'urls' ? false : this.#exceeded();
+  }
+
+  #exceeded(): false {
+    if (this.#column !== undefined) this.#undecoded.add(this.#column);
     return false;
   }
 
   /** Spends the cost of opening a blob. Blobs inside a property list can overlap, so their number alone says little. */
   open(bytes: Uint8Array): boolean {
-    return this.spend('steps', Math.ceil(bytes.length / BYTES_A_STEP));
+    return this.step(Math.ceil(bytes.length / BYTES_A_STEP));
   }
 
   /** Returns a text that the API shows; undefined if there is none, or if it exceeds the budget. */
@@ -64,7 +78,7 @@ export class RowBudget {
 
   /** Returns the items of a list to show, as many as the budget allows. */
   items<Item>(list: readonly Item[]): readonly Item[] {
-    const end = list.findIndex(() => !this.spend('steps'));
+    const end = list.findIndex(() => !this.step());
     return end < 0 ? list : list.slice(0, end);
   }
 

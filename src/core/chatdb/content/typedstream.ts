@@ -259,7 +259,7 @@ export class Typedstream {
   }
 
   #step(depth: number): void {
-    if (depth > MAX_DEPTH || !this.#budget.spend('steps')) throw BROKEN;
+    if (depth > MAX_DEPTH || !this.#budget.step()) throw BROKEN;
   }
 }
 

@@ -134,7 +134,7 @@ interface DirectoryQueries {
   /** Selects the row ids of the chats with this member. Parameter: a JSON array of the address's spellings. */
   readonly withMember: string;
   /** Selects the row id of each row and of each chat that it is in. Parameter: a JSON array of row ids. */
-  readonly chatsOfRows: readonly string[];
+  readonly chatsOfRows: string;
   /** Selects a row if the chat has an outgoing message. Parameter: row id of the chat. */
   readonly ownMessage: string;
 }
@@ -148,12 +148,11 @@ const directoryQueriesOf = perSchema((schema): DirectoryQueries => {
       ? `SELECT DISTINCT j.chat_id FROM json_each(${TEXT_PARAM}) i CROSS JOIN handle h ON h.id = i.value
          CROSS JOIN chat_handle_join j ON j.handle_id = h.ROWID ORDER BY j.chat_id`
       : 'SELECT NULL WHERE ? IS NULL',
-    chatsOfRows: ['chat_message_join', 'chat_recoverable_message_join']
+    chatsOfRows: `WITH i AS (SELECT value FROM json_each(${TEXT_PARAM})) ${['chat', 'chat_recoverable']
+      .map((kind) => `${kind}_message_join`)
       .filter((table) => schema.hasTable(table))
-      .map(
-        (table) =>
-          `SELECT j.message_id, j.chat_id FROM json_each(${TEXT_PARAM}) i CROSS JOIN ${table} j ON j.message_id = i.value`,
-      ),
+      .map((table) => `SELECT j.message_id, j.chat_id FROM i CROSS JOIN ${table} j ON j.message_id = i.value`)
+      .join(' UNION ALL ')}`,
     ownMessage: `SELECT 1 FROM chat_message_join j CROSS JOIN message m ON m.ROWID = j.message_id
       WHERE j.chat_id = ${INT_PARAM} AND m.is_from_me LIMIT 1`,
   };
@@ -166,6 +165,10 @@ export class MessagesDirectory implements ChatDirectory {
   /** The result of `version()` when `#chats` was read. */
   #chatsVersion: unknown;
   #version: unknown;
+  /** The last answer of `chatsOfRows`: of one event, every client with a limited key asks the same. */
+  #lastRows:
+    | { readonly version: unknown; readonly asked: string; readonly found: ReadonlyMap<number, readonly string[]> }
+    | undefined;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -211,17 +214,21 @@ export class MessagesDirectory implements ChatDirectory {
   }
 
   chatsOfRows(rowIds: readonly number[]): ReadonlyMap<number, readonly string[]> {
-    return this.#connection.read((snapshot) => {
-      const found = new Map<number, string[]>();
+    const version = this.version();
+    const asked = JSON.stringify(rowIds);
+    if (this.#lastRows?.asked === asked && this.#lastRows.version === version) return this.#lastRows.found;
+    const found = this.#connection.read((snapshot) => {
       const { chatsOfRows } = directoryQueriesOf(snapshot.database.schema);
-      const rows = chatsOfRows.flatMap((sql) => snapshot.database.all(sql, JSON.stringify(rowIds)));
-      for (const [row, chat] of rows) {
-        const guids = found.get(row as number) ?? [];
-        found.set(row as number, guids);
+      const chats = new Map<number, string[]>();
+      for (const [row, chat] of snapshot.database.all(chatsOfRows, asked)) {
+        const guids = chats.get(row as number) ?? [];
+        chats.set(row as number, guids);
         guids.push(snapshot.chat(chat as number)?.guid ?? '');
       }
-      return found;
+      return chats;
     });
+    this.#lastRows = { version, asked, found };
+    return found;
   }
 
   hasOwnMessage(guid: string): boolean {

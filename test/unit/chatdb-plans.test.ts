@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { unreadQueriesOf } from '../../src/core/chatdb/conversation-details.ts';
 import { joinedSqlOf } from '../../src/core/chatdb/joined-chats.ts';
-import { dateQueriesOf, listQueriesOf, orderQueriesOf } from '../../src/core/chatdb/list-queries.ts';
+import { dateQueriesOf, listQueriesOf, MESSAGE_LISTS, orderQueriesOf } from '../../src/core/chatdb/list-queries.ts';
 import { queriesOf } from '../../src/core/chatdb/queries.ts';
 import { readSchemaInfo } from '../../src/core/chatdb/schema-info.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
@@ -25,7 +25,7 @@ describe.each(MACOS_SCHEMAS)('on the %s schema', (schema) => {
   const order = orderQueriesOf(schemaInfo);
   const dates = dateQueriesOf(schemaInfo);
   const unread = unreadQueriesOf({ schema: schemaInfo, get: (sql, ...values) => sqlite.prepare(sql).get(...values) });
-  const { all, chat } = lists.messages;
+  const { all, chat } = MESSAGE_LISTS.shown(schemaInfo).messages;
   afterAll(() => {
     sqlite.close();
     fixture.close();

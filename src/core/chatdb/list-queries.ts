@@ -28,7 +28,7 @@ export interface ListSql {
   readonly mixed: string;
 }
 
-/** The lists that are built twice: with hidden messages and without. */
+/** The lists that are built once for each of `MESSAGE_LISTS`. */
 interface MessageLists {
   /** `MESSAGE_COLUMNS` of the messages of all chats (`all`) or of one chat (`chat`), in either order. */
   readonly messages: Readonly<Record<'all' | 'chat', Readonly<Record<Order, ListSql>>>>;
@@ -36,15 +36,11 @@ interface MessageLists {
   readonly keys: Readonly<Record<Order, ListSql>>;
 }
 
-export interface ListQueries extends MessageLists {
+export interface ListQueries {
   /** `LISTED_COLUMNS` of the messages of all chats, newest first. */
   readonly listed: ListSql;
   /** `MESSAGE_COLUMNS` of a chat's messages except scheduled ones, newest first. */
   readonly latest: ListSql;
-  /** `MESSAGE_COLUMNS` of a chat's messages with attachments, newest first. */
-  readonly withFiles: ListSql;
-  /** `KEY_COLUMNS` of the same messages. */
-  readonly fileKeys: ListSql;
   /** `KEY_COLUMNS` of those rows in a chat that count for `last_message_at` (decision B12), newest first. */
   readonly counted: ListSql;
   /** `KEY_COLUMNS` of every row joined to the chat, newest first. */
@@ -52,28 +48,33 @@ export interface ListQueries extends MessageLists {
 }
 
 export const listQueriesOf = perSchema((schema): ListQueries => {
-  const isShown = `${isMessage(schema)} AND ${isNotHidden(schema)}`;
+  const shown = isShown(schema);
   const columns = columnsOf(schema);
   const listed = (): string => LISTED_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date', bytes: textBytes(schema) });
-  const withFiles = chatSource(schema, `${isShown} AND ${isInChat(schema)} AND ${hasAttachments(schema)}`);
   return {
-    ...messageLists(schema, isShown),
-    listed: listSql(allSource(schema, `${isShown} AND ${HAS_EXACT_ROW_ID}`), 'desc', listed),
-    latest: listSql(chatSource(schema, `${isShown} AND ${isCounted(schema)} AND ${isInChat(schema)}`), 'desc', columns),
-    withFiles: listSql(withFiles, 'desc', columns),
-    fileKeys: listSql(withFiles, 'desc', keys),
+    listed: listSql(allSource(schema, `${shown} AND ${HAS_EXACT_ROW_ID}`), 'desc', listed),
+    latest: listSql(chatSource(schema, `${shown} AND ${isCounted(schema)} AND ${isInChat(schema)}`), 'desc', columns),
     counted: listSql(chatSource(schema, `${isCounted(schema)} AND ${isInChat(schema)}`), 'desc', keys),
     joined: listSql(chatSource(schema, '1'), 'desc', keys),
   };
 });
 
-/** The message lists that include hidden messages. */
-export const listsWithHidden = perSchema((schema) => messageLists(schema, isMessage(schema)));
+/** The lists of messages: those that are not hidden, all, and those with attachments that are not hidden. */
+export const MESSAGE_LISTS = {
+  shown: perSchema((schema) => messageLists(schema, isShown(schema))),
+  withHidden: perSchema((schema) => messageLists(schema, isMessage(schema))),
+  withFiles: perSchema((schema) => messageLists(schema, `${isShown(schema)} AND ${hasAttachments(schema)}`)),
+};
+export type ListedMessages = keyof typeof MESSAGE_LISTS;
 
-function messageLists(schema: SchemaInfo, isShown: string): MessageLists {
+function isShown(schema: SchemaInfo): string {
+  return `${isMessage(schema)} AND ${isNotHidden(schema)}`;
+}
+
+function messageLists(schema: SchemaInfo, condition: string): MessageLists {
   const columns = columnsOf(schema);
-  const all = (order: Order): ListSql => listSql(allSource(schema, isShown), order, columns);
-  const inChat = chatSource(schema, `${isShown} AND ${isInChat(schema)}`);
+  const all = (order: Order): ListSql => listSql(allSource(schema, condition), order, columns);
+  const inChat = chatSource(schema, `${condition} AND ${isInChat(schema)}`);
   const chat = (order: Order): ListSql => listSql(inChat, order, columns);
   return {
     messages: { all: { asc: all('asc'), desc: all('desc') }, chat: { asc: chat('asc'), desc: chat('desc') } },

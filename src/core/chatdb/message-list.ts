@@ -12,7 +12,14 @@ import {
   MESSAGE_COLUMNS,
   toNanoseconds,
 } from './columns.ts';
-import { type ListSql, listQueriesOf, listsWithHidden, type Order, UNINDEXED } from './list-queries.ts';
+import {
+  type ListedMessages,
+  type ListSql,
+  listQueriesOf,
+  MESSAGE_LISTS,
+  type Order,
+  UNINDEXED,
+} from './list-queries.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** A message that `GET /messages` would list, without its text. */
@@ -51,10 +58,8 @@ export interface List {
   readonly order: Order;
   readonly after: Keyset;
   readonly before: Keyset;
-  /** True to include hidden messages. */
-  readonly withHidden?: boolean;
-  /** True to list only messages with attachments. `chatId` must be defined, and `order` must be `desc`. */
-  readonly hasFiles?: boolean;
+  /** Default: `shown`. */
+  readonly messages?: ListedMessages;
 }
 
 /** The row id and the date of a row in a list. */
@@ -73,14 +78,12 @@ export const EVERYTHING = {
 
 /** Returns up to `limit` messages of a list, beginning at `offset`, as rows of `MESSAGE_COLUMNS`. */
 export function listMessageRows(snapshot: Snapshot, list: List, limit: number, offset: number): readonly Row[] {
-  const { messages } = listsOf(snapshot, list);
-  const { withFiles } = listQueriesOf(snapshot.database.schema);
-  const sql = list.hasFiles === true ? withFiles : messages[list.chatId === undefined ? 'all' : 'chat'][list.order];
+  const sql = listsOf(snapshot, list).messages[list.chatId === undefined ? 'all' : 'chat'][list.order];
   return readList(snapshot, sql, list, limit, offset);
 }
 
-function listsOf({ database: { schema } }: Snapshot, { withHidden }: List) {
-  return withHidden === true ? listsWithHidden(schema) : listQueriesOf(schema);
+function listsOf({ database: { schema } }: Snapshot, { messages = 'shown' }: List) {
+  return MESSAGE_LISTS[messages](schema);
 }
 
 /**
@@ -243,9 +246,7 @@ class ChatKeys {
 
   #read(): void {
     const { keys } = listsOf(this.#snapshot, this.#list);
-    const { fileKeys } = listQueriesOf(this.#snapshot.database.schema);
-    const sql = this.#list.hasFiles === true ? fileKeys : keys[this.#list.order];
-    const rows = readList(this.#snapshot, sql, this.#list, this.#batch, 0);
+    const rows = readList(this.#snapshot, keys[this.#list.order], this.#list, this.#batch, 0);
     this.#keys = rows.map((row) => keysetOf(row, KEY_COLUMNS.at));
     this.#next = 0;
     this.#isRead = rows.length < this.#batch;

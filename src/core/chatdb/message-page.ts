@@ -80,18 +80,13 @@ function chatIdsOf(snapshot: Snapshot, guids: readonly string[]): readonly numbe
  * (decision B9). Throws `invalid_cursor`.
  */
 function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
-  const { conversationId, order, sinceNs, beforeNs, cursor } = query;
+  const { conversationId, order, sinceNs, beforeNs, cursor, withHidden = false, hasFiles = false } = query;
   const chatId = conversationId === undefined ? undefined : chatOf(snapshot, conversationId)?.rowId;
   const since = sinceNs === undefined ? undefined : { date: fromUnixNs(sinceNs), rowId: MAX_INTEGER };
   const before = beforeNs === undefined ? undefined : { date: fromUnixNs(beforeNs) - 1n, rowId: MAX_INTEGER };
   const bounds = { ...EVERYTHING, ...(since && { after: since }), ...(before && { before }) };
-  const list: List = {
-    chatId,
-    order,
-    ...bounds,
-    withHidden: query.withHidden === true,
-    hasFiles: query.hasFiles === true,
-  };
+  const messages = hasFiles ? 'withFiles' : withHidden ? 'withHidden' : 'shown';
+  const list: List = { chatId, order, ...bounds, messages };
   const rest = cursor === undefined ? list : behindCursor(list, cursor);
   return conversationId !== undefined && chatId === undefined ? undefined : rest;
 }

@@ -31,7 +31,7 @@ export interface MessageQuery {
   readonly include?: IncludeSet;
   /** True to list hidden messages too: those that Postern wrote for one of its features. */
   readonly withHidden?: boolean | undefined;
-  /** True to list only messages with attachments. Requires `conversationId` and the order `desc`. */
+  /** True to list only messages with attachments, and no hidden ones. */
   readonly hasFiles?: boolean | undefined;
 }
 

@@ -90,9 +90,3 @@ test('nothing is made of more than eight parts, but for what is listed', () => {
   const large = [...partsOf('Parts'), ...partsOf('Core')].filter(([, parts]) => parts.length > MOST_PARTS);
   expect(large.map(([name]) => name).sort()).toEqual([...LARGE].sort());
 });
-
-test('options are values that a caller chooses, not what something is made of', () => {
-  const collaborators = ['clock', 'log', 'store', 'connection', 'feed'];
-  const mixed = [...partsOf('Options')].filter(([, parts]) => parts.some((one) => collaborators.includes(one)));
-  expect(mixed).toEqual([]);
-});

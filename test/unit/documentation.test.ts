@@ -121,26 +121,6 @@ test('docs/webhooks.md shows every event of a row, as the service sends it', () 
   expect([webhookChangesBody.parse(registration), none]).toEqual([registration, []]);
 });
 
-test('no page has two sections of one name', () => {
-  const root = new URL('../../', import.meta.url);
-  const docs = readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.md'),
-  );
-  const pages = [
-    ...docs.map((name) => `docs/${name}`),
-    'README.md',
-    'ARCHITECTURE.md',
-    'CONTRIBUTING.md',
-    'SECURITY.md',
-  ];
-  const twice = pages.flatMap((page) => {
-    const text = readFileSync(new URL(page, root), 'utf8').replace(/^```[\s\S]*?^```/gm, '');
-    const titles: readonly string[] = text.match(/^#+ .+$/gm) ?? [];
-    return titles.filter((title, at) => titles.indexOf(title) !== at).map((title) => `${page}: ${title}`);
-  });
-  expect(twice).toEqual([]);
-});
-
 test('the guide has at most 24 pages and 40,000 words', () => {
   const docs = new URL('../../docs/', import.meta.url);
   const pages = readdirSync(docs, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));

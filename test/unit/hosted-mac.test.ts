@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -180,8 +180,4 @@ testIf(has('sqlite3'), 'needs sqlite3')('an agent that is still there after it w
   const { folder, run } = newMac();
   writeFileSync(join(folder, 'bin/make'), '#!/bin/sh\n', { mode: 0o755 });
   expect(run('uninstall').status).toBe(1);
-});
-
-test('the script needs no newer bash than the 3.2 of macOS', () => {
-  expect(readFileSync(SCRIPT, 'utf8')).not.toMatch(/\$\{\w+[,^]{1,2}\}|declare -A|mapfile|readarray|local -n|&>>|\|&/);
 });

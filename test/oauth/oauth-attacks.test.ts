@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { refreshAuthorization } from '@modelcontextprotocol/sdk/client/auth.js';
@@ -37,6 +38,24 @@ describe('a stranger who writes the Host himself', () => {
     expect((await gateway.get('/api/v1/messages', { headers: { host } })).status).toBe(404);
     expect((await gateway.get('/oauth/authorize', { headers: { host }, key: false })).status).toBe(400);
   });
+
+  test.each(['close', 'Upgrade\r\nUpgrade: h2c', 'Upgrade\r\nUpgrade: websocket'])(
+    'reaches nothing of it by a target that names this machine, with Connection: %j',
+    async (connection) => {
+      const { gateway } = await door();
+      const lines = [
+        'GET http://localhost/api/v1/messages HTTP/1.1',
+        `Host: ${new URL(ISSUER).host}`,
+        `X-API-Key: ${Buffer.from(KEY).toString('latin1')}`,
+        `Connection: ${connection}`,
+      ];
+      const socket = connect(gateway.port, '127.0.0.1');
+      closers.push(() => socket.destroy());
+      socket.write(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'));
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      expect(answer.toString('latin1', 0, 12)).toBe('HTTP/1.1 404');
+    },
+  );
 });
 
 describe('a stranger who asks often', () => {

@@ -55,16 +55,15 @@ const REFUSALS = {
 /**
  * Puts a request back into its socket without its Upgrade header, so that Node parses it again as a plain request. A
  * server may ignore an offered upgrade (RFC 9110, 7.8). Java's HttpClient and `curl --http2` offer h2c with any
- * request; Node hands such a request to the upgrade listener with its body unread.
+ * request; Node hands such a request to the upgrade listener with its body unread. `target` and Host stay as they came:
+ * what is decided by the Host that the client wrote must be decided the same way again.
  */
-export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-  const { method = 'GET', url = '/', httpVersion, rawHeaders } = request;
-  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+export function withoutUpgrade(request: IncomingMessage, target: string, socket: Duplex, head: Buffer): void {
+  const { method = 'GET', httpVersion, rawHeaders } = request;
+  const lines = [`${method} ${target} HTTP/${httpVersion}`];
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? '';
+    const [name = '', value = ''] = rawHeaders.slice(index, index + 2);
     if (/^(?:upgrade|http2-settings)$/i.test(name)) continue;
-    // `normalizeTarget` may have replaced the host.
-    const value = (/^host$/i.test(name) ? request.headers.host : undefined) ?? rawHeaders[index + 1] ?? '';
     lines.push(`${name}: ${/^connection$/i.test(name) ? aboutConnection(value) : value}`);
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));

@@ -217,12 +217,13 @@ export class HttpServer implements ExchangeContext {
     server.on('checkExpectation', receive);
     server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       if (hasTooManyHeaders(request)) return refuse(socket, problem('too_many_headers'));
+      const { url: target = '/' } = request;
       normalizeTarget(request, this.#fixed);
       const isOurs = handle === undefined && this.#otherHostOf(request) === undefined;
       const isWebSocket = isOurs && isHandshake(request, WEBSOCKET_PATH);
       // `withoutUpgrade` puts the request back into the socket. This must happen before `whenAnswered` waits, because
       // the socket may end during the wait and then accepts nothing more.
-      if (!isWebSocket) withoutUpgrade(request, socket, head);
+      if (!isWebSocket) withoutUpgrade(request, target, socket, head);
       this.#pipelines.of(socket).whenAnswered(() => {
         // Clears Node's timeout for idle connections, which an earlier answer may have set on the socket.
         socket.setTimeout(0);

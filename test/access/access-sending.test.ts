@@ -1,6 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { AppError } from '../../src/core/model/errors.ts';
 import { AccessSending, ANA, BEN, codeOf, GARDEN } from '../support/access-sending.ts';
 import { failed } from '../support/in-memory-messages.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -149,6 +150,11 @@ describe('a send under a limited key', () => {
     expect(await attach(join(outbox, '../secret.txt'))).toBe('attachment_not_allowed');
     expect(await attach(join(outbox, 'none.txt'))).toBe('invalid_request');
     expect(await attach(join(outbox, 'a.txt'))).toBe('none');
+    symlinkSync(folder, join(outbox, 'link'));
+    const told = (path: string) =>
+      service.send(caller, { attachments: [join(outbox, 'link', path)] }).catch(({ mistakes }: AppError) => mistakes);
+    const nothing = [{ pointer: '/attachments/0', message: 'There is no such file.' }];
+    for (const path of ['secret.txt', 'not-there.txt', '.']) expect(await told(path)).toEqual(nothing);
     const other = new AccessSending(join(folder, 'without'));
     expect(await codeOf(other.send(other.caller(), { attachments: [join(outbox, 'a.txt')] }))).toBe(
       'attachment_not_allowed',

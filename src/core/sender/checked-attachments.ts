@@ -104,6 +104,8 @@ function changed({ pointer }: CheckedFile, cause?: unknown): AppError {
 }
 
 const CHANGED = PROBLEMS.attachment_changed.detail;
+export const MISSING = 'There is no such file.';
+export const OUTSIDE = 'The file is outside the folders in send.attachment_roots.';
 const UNREADABLE =
   'Postern is not allowed to read the file. On a Mac, give Postern Full Disk Access in System Settings.';
 
@@ -117,14 +119,13 @@ async function check(path: string, rules: AttachmentRules): Promise<Checked | st
     real = await realpath(path);
     file = await stat(real, { bigint: true });
   } catch (error) {
-    return isForbidden(error) ? UNREADABLE : 'There is no such file.';
+    return isForbidden(error) ? UNREADABLE : MISSING;
   }
+  const folders = await foldersAbove(real);
+  // Before anything else is said of the file, because a limited key must learn nothing of files outside.
+  if (rules.roots.length > 0 && !(await includesAny(folders, rules.roots))) return OUTSIDE;
   if (!file.isFile()) return 'This is not a regular file.';
   if (file.size > MAX_BYTES) return 'The file is larger than 100 MB.';
-  const folders = await foldersAbove(real);
-  if (rules.roots.length > 0 && !(await includesAny(folders, rules.roots))) {
-    return 'The file is outside the folders in send.attachment_roots.';
-  }
   // If `chatDbPath` is a link, SQLite keeps the side files beside the file that the link leads to.
   const database = await realpath(rules.chatDbPath).catch(() => rules.chatDbPath);
   if (await includesAny(new Set([identity(file)]), withSideFiles(database))) {

@@ -1,6 +1,7 @@
 import { isAbsolute, relative, resolve as resolvePath } from 'node:path';
 import type { MessageSender } from '../../core/model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
+import { MISSING, OUTSIDE } from '../../core/sender/checked-attachments.ts';
 
 /**
  * Checks the files of a send. A limited key may send only files in `send.attachment_roots`; without that setting,
@@ -17,7 +18,9 @@ export async function assertAllowedFiles(
     throw problem('attachment_not_allowed');
   }
   const mistakes = await sender.attachmentMistakes(paths);
-  if (mistakes.length > 0) throw invalidRequest(mistakes);
+  // The same for a path that leaves the folders by a link, which only looking at the files shows.
+  const told = mistakes.map((one) => (one.message === OUTSIDE ? { ...one, message: MISSING } : one));
+  if (told.length > 0) throw invalidRequest(told);
 }
 
 function isBeneath(path: string, root: string): boolean {

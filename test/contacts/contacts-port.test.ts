@@ -23,6 +23,7 @@ const REACH = {
   lists: (address) => address === '+15550100',
   readable: (ids) => ids.filter((id) => id === 'any;-;+15550100'),
   conversations: () => ['any;-;+15550100'],
+  closed: () => [],
   read: () => new Map(),
 } satisfies Reach;
 

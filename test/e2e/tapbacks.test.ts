@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Approval } from '../../src/client/access-types.ts';
+import type { Approval, SelfChatRecord } from '../../src/client/access-types.ts';
 import type { KeyRecord } from '../../src/client/key-types.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
@@ -48,7 +48,7 @@ describe('a service', () => {
   beforeAll(async () => {
     mac = await simulatedMac();
     await mac.command({ do: 'write', to: ANA, text: 'before' });
-    const settings = { self: { address: OWN_ADDRESS }, canary: { enabled: true } };
+    const settings = { self: { address: OWN_ADDRESS }, canary: { enabled: true }, search: { enabled: true } };
     service = await Service.here({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath, settings });
     const key = await service.post('/keys', { name: 'agent', preset: 'assistant', read: '*', send: [ANA] });
     agent = { 'x-api-key': (key.json as { key: string }).key };
@@ -88,6 +88,21 @@ describe('a service', () => {
     expect(bodies(mac).filter((body) => body === 'by tapback')).toHaveLength(1);
     expect((await service.get('/messages?limit=200', agent)).text).not.toContain('Postern');
     expect((await service.get(`/audit?key=tapback`)).json).toMatchObject([{ target: id, outcome: 'approved' }]);
+  });
+
+  test('tells a key that may read everybody nothing of the self-chat: no count, no time, no word', async () => {
+    const { conversation_id: chat } = (await service.get('/self-chat')).json as SelfChatRecord;
+    const id = encodeURIComponent(chat ?? '');
+    const paths = ['/search?limit=1&q=Postern', `/messages?limit=1&conversation_id=${id}`];
+    for (const path of paths) {
+      await eventually(async () => expect((await service.get(path)).headers.get('link')).toContain('cursor='));
+      const { text, headers } = await service.get(path, agent);
+      expect([path, text, headers.get('link')]).toEqual([path, '[]', null]);
+    }
+    const list = '/conversations?limit=1&cursor=';
+    expect((await service.get(list)).headers.get('link')).toContain('cursor=');
+    const { json, headers } = await service.get(list, agent);
+    expect([json, headers.get('link')]).toMatchObject([[{ participants: [ANA] }], null]);
   });
 
   test('takes a tapback on the copy that Messages makes', async () => {

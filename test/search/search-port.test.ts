@@ -41,6 +41,7 @@ function reachOf(list: readonly string[] | undefined): Reach {
     lists: () => false,
     readable,
     conversations: () => list,
+    closed: () => ['any;-;me@example.com'],
     read: (messages) =>
       new Map(
         messages
@@ -59,6 +60,12 @@ test('a key searches its conversations alone, and sees hits as it sees their mes
     items: [{ message: { ...MESSAGE, body: 'as the key sees it' }, highlights: [[0, 5]] }],
     next: '7',
   });
+});
+
+test('the search of a key ignores what no list opens', async () => {
+  const { all, asked } = owner();
+  await SEARCH.narrow(all, reachOf(undefined))?.search(QUERY, { limit: 10 });
+  expect(asked).toEqual([{ ...QUERY, without: ['any;-;me@example.com'] }]);
 });
 
 test('a key that may read nothing searches nothing', async () => {

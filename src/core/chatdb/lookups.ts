@@ -209,6 +209,10 @@ export class MessagesDirectory implements ChatDirectory {
     return this.#connection.read((snapshot) => this.#chatsWith(snapshot, address).map(toMembers));
   }
 
+  closed(): readonly ChatMembers[] {
+    return [];
+  }
+
   conversationOf(rowId: number): string | undefined {
     return this.#connection.read((snapshot) => messageOf(snapshot, rowId)?.conversation_id);
   }

@@ -18,6 +18,8 @@ export interface Reach {
   readable(ids: readonly string[]): readonly string[];
   /** Returns the ids of all conversations that the key may read; undefined if its list names none and allows all. */
   conversations(): readonly string[] | undefined;
+  /** Returns the ids of the conversations that no list opens. */
+  closed(): readonly string[];
   /**
    * Returns those of the messages that the key may read, as the key sees them, and records that it has read them. Key:
    * the message as given.

@@ -26,6 +26,8 @@ export function selfChatClosed(directory: ChatDirectory, address: string): ChatD
       return chat && marked(chat);
     },
     withMember: (member) => directory.withMember(member).map(marked),
+    closed: () =>
+      [...directory.meant(address), ...directory.withMember(address)].map(marked).filter(({ isClosed }) => isClosed),
     conversationOf: (rowId) => directory.conversationOf(rowId),
     chatsOfRows: (rowIds) => directory.chatsOfRows(rowIds),
     hasOwnMessage: (guid) => directory.hasOwnMessage(guid),

@@ -29,20 +29,29 @@ export function limitedReader({ reader, directory, chats, shown, onRead }: Limit
     const shown = conversations.filter(({ details }) => details !== undefined && details.last_message !== null);
     noteRead(shown.map(({ id }) => id));
   };
+  /** Returns the ids, or all ids, without closed conversations, which would leave gaps in a page and show in `next`. */
+  const open = async (ids?: readonly string[]): Promise<readonly string[]> => {
+    const closed = new Set(chats.closed());
+    return (ids ?? (await reader.chats()).map(({ id }) => id)).filter((id) => !closed.has(id));
+  };
   const narrowedMessage = (message: Message): Message => narrowed(message, shown.message, chats);
   const narrowedConversation = (one: Conversation): Conversation => narrowed(one, CONVERSATION, chats);
   /** Returns the query, restricted to conversations that the key may read. */
   const within = (query: MessageQuery): MessageQuery => {
     const { conversationId: id, conversationIds: ids, ...rest } = query;
     if (ids !== undefined) return { ...rest, conversationIds: chats.filter(ids, (guid) => guid) };
-    if (id === undefined) return { ...rest, conversationIds: chats.guids() };
-    const [best] = directory.meant(id);
+    if (id === undefined) return chats.isUnlisted ? query : { ...rest, conversationIds: chats.guids() };
+    const meant = directory.meant(id);
+    const [best] = meant;
+    // Also without its messages, a page of a closed conversation would say in `next` how many it has, and when.
+    if (meant.some(({ isClosed }) => isClosed)) return { ...rest, conversationIds: [] };
+    if (chats.isUnlisted) return query;
     const isThere = best !== undefined && chats.has(best.guid);
     return isThere ? { ...rest, conversationId: best.guid } : { ...rest, conversationIds: [] };
   };
   return {
     async listMessages(query) {
-      const page = await reader.listMessages(chats.isUnlisted ? query : within(query));
+      const page = await reader.listMessages(chats.isEverything ? query : within(query));
       const items = chats.rows(page.items, (message) => message);
       noteRead(items.map(({ conversation_id }) => conversation_id));
       return { ...page, items: items.map(narrowedMessage) };
@@ -56,7 +65,7 @@ export function limitedReader({ reader, directory, chats, shown, onRead }: Limit
     async listConversations(query) {
       const { limit, offset, cursor, include, ids } = query;
       if (chats.isUnlisted) {
-        const all = await reader.listConversations(query);
+        const all = await reader.listConversations(chats.isEverything ? query : { ...query, ids: await open(ids) });
         const items = chats.filter(all.items, ({ id }) => id);
         noteLast(items);
         return { ...all, items: items.map(narrowedConversation) };

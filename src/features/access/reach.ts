@@ -26,6 +26,7 @@ export function reachOf(key: LimitedKey, { chats, audit, shown }: ReachParts): R
     lists: (address) => isListedAddress(key.stored, address),
     readable: (ids) => chats.ids(ids),
     conversations: () => (chats.isUnlisted ? undefined : chats.guids()),
+    closed: () => chats.closed(),
     read(messages) {
       const readable = chats.rows(messages, (message) => message);
       audit.noteRead(keyId, 'read', new Set(readable.map((message) => message.conversation_id)));

@@ -103,6 +103,11 @@ export class ReadableChats {
     return this.#guids;
   }
 
+  /** Returns the ids of the conversations that even the list `*` does not open. */
+  closed(): readonly string[] {
+    return this.#directory.closed().flatMap(idsOf);
+  }
+
   /** Keeps the ids of the conversations that the key may read. Fit for many ids. */
   ids(all: readonly string[]): readonly string[] {
     if (this.isUnlisted) return this.filter(all, (id) => id);

@@ -14,7 +14,9 @@ export const SEARCH: Port<CallerSearch> = {
       const list = key.conversations();
       if (list?.length === 0) return { items: [] };
       const within = list === undefined ? [] : [list];
-      const found = await all.search({ ...query, conversations: [...query.conversations, ...within] }, page);
+      const conversations = [...query.conversations, ...within];
+      // Hits that were only removed from a page would still show in its `next`.
+      const found = await all.search({ ...query, conversations, without: key.closed() }, page);
       // Checks the results again. Since a message was indexed, it may have moved to a conversation that the key may not
       // read.
       const read = key.read(found.items.map(({ message }) => message));

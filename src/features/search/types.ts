@@ -31,6 +31,8 @@ export interface SearchQuery {
    * chat.db, like `Conversation.id`.
    */
   readonly conversations: readonly (readonly string[])[];
+  /** Ids of conversations whose messages the search ignores. */
+  readonly without?: readonly string[];
   readonly hasAttachment: boolean;
   /** From this instant (inclusive), Unix milliseconds. */
   readonly fromMs?: number | undefined;

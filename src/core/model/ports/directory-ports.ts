@@ -27,6 +27,8 @@ export interface ChatDirectory {
   chat(guid: string): ChatMembers | undefined;
   /** Returns every chat with this member, one-to-one or group. */
   withMember(address: string): readonly ChatMembers[];
+  /** Returns the chats that no limited key may read or send to, whatever the key's lists contain. */
+  closed(): readonly ChatMembers[];
   /** Returns the conversation id of a row; undefined if the row no longer exists. */
   conversationOf(rowId: number): string | undefined;
   /** Returns the ids of all conversations that each row is in. Leaves out rows that are in none. */

@@ -124,6 +124,7 @@ export function matcherOf(query: SearchQuery): (message: SearchableMessage) => M
   ];
   const isIndexAsked = expressionOf(query) !== undefined;
   const isInConversation = conversationFilter(query);
+  const ignored = new Set(query.without);
   return (message) => {
     if (tags.length > 0) {
       const has = new Set(tagsOf(message));
@@ -142,6 +143,7 @@ export function matcherOf(query: SearchQuery): (message: SearchableMessage) => M
     if (isExcluded) return isIndexAsked ? 'stale' : 'other';
     // Another conversation or address can have the same tag by chance.
     if (!isInConversation(message.conversation_id) || !isMeant(query, message)) return 'other';
+    if (ignored.has(message.conversation_id)) return 'other';
     const elsewhere = wanted.filter((_, at) => found[at]?.length === 0).map(kindOf);
     const kind = elsewhere.find((one) => one !== undefined);
     return { highlights: mergedHighlights(found.flat()), ...(kind !== undefined && { in: kind }) };

@@ -9,6 +9,8 @@ import { shortLine } from '../../../core/tools/visible.ts';
 const ADDED_BY_CLIENTS: ReadonlySet<string> = new Set(['toolcallid', 'sessionid', 'action', 'chatinput', 'tool']);
 /** Maximum number of unknown arguments that an answer names. */
 const MAX_NAMED = 10;
+/** Maximum number of unknown arguments that are compared with those of the tool. 60,000 would take more than a second. */
+const MAX_COMPARED = 100;
 
 /** The arguments of one call, and the names of those that the tool does not have. */
 export interface ReadArguments {
@@ -33,7 +35,7 @@ async function read(schema: z.ZodObject, tool: string, given: unknown) {
     .filter(([name, value]) => !Object.hasOwn(schema.shape, name) && !isLeftOut(value))
     .map(([name]) => name)
     .filter((name) => !ADDED_BY_CLIENTS.has(nameKey(name)));
-  const mistaken = strangers.flatMap((name) => {
+  const mistaken = strangers.slice(0, MAX_COMPARED).flatMap((name) => {
     const near = known.filter((one) => isNear(name, one));
     return near.length === 0
       ? []

@@ -3,8 +3,10 @@ import { addedRules } from '../../src/core/details-part.ts';
 import type { MessageDetails } from '../../src/core/model/details.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import type { ChatDirectory } from '../../src/core/model/ports/directory-ports.ts';
+import type { MessageReader } from '../../src/core/model/ports/reading-ports.ts';
 import type { Reaction } from '../../src/core/model/reaction.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
+import { limitedReader } from '../../src/features/access/limited-reader.ts';
 import { type KeyRules, narrowed } from '../../src/features/access/narrowing.ts';
 import { ReadableChats } from '../../src/features/access/readable.ts';
 import { type RowRules, shownRows, statusRules } from '../../src/features/access/shown-members.ts';
@@ -66,4 +68,17 @@ test('a key sees a member that a feature adds only by the rule of the feature', 
   const details = card as unknown as MessageDetails;
   expect(narrowed(details, shownRows(addedRules(FEATURES)).messageDetails, chats)).toEqual(card);
   expect(narrowed(details, shownRows(addedRules([])).messageDetails, chats)).toEqual({ kind: 'link', reactions: [] });
+});
+
+test('a conversation that the key may not read is refused unread, so that the time tells nothing of it', async () => {
+  const chat = { guid: 'any;-;+15550101', isGroup: false, members: ['+15550101'] };
+  const directory = { version: () => 0, meant: () => [chat], chat: () => chat } as unknown as ChatDirectory;
+  const read: string[] = [];
+  const reader = { conversation: async (id: string) => void read.push(id) } as unknown as MessageReader;
+  const limited = limitedReader({
+    ...{ reader, directory, shown: shownRows(addedRules(FEATURES)), onRead: () => undefined },
+    chats: new ReadableChats(() => [{ address: '+15550100' }], directory),
+  });
+  expect(await limited.conversation(chat.guid)).toBeUndefined();
+  expect(read).toEqual([]);
 });

@@ -87,6 +87,8 @@ export function limitedReader({ reader, directory, chats, shown, onRead }: Limit
     },
     chats: async () => chats.filter(await reader.chats(), ({ id }) => id),
     async conversation(id, options) {
+      // Before anything is read, so that the time until a 404 does not tell whether the conversation exists.
+      if (!chats.isUnlisted && !directory.meant(id).some(({ guid }) => chats.has(guid))) return undefined;
       const conversation = await reader.conversation(id, options);
       if (conversation === undefined || !chats.has(conversation.id)) return undefined;
       noteLast([conversation]);

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { ClientContext } from '../../src/core/cli/context.ts';
@@ -68,6 +69,21 @@ test('a check notices a changed word anywhere in any file that a run made', asyn
     writeFileSync(join(folder, path), content);
   }
   expect((await verified(folder)).faults).toEqual([]);
+});
+
+test('a check takes no link for the file that it leads to, and waits for no pipe', async () => {
+  await archived(chatDb, folder, options);
+  const stored = filesIn().find((path) => path.endsWith('.jpg')) ?? '';
+  for (const path of [stored, 'index.html']) {
+    renameSync(join(folder, path), join(root, 'elsewhere'));
+    symlinkSync(join(root, 'elsewhere'), join(folder, path));
+    expect((await verified(folder)).faults).toEqual([{ file: path, what: 'cannot be read (ELOOP)' }]);
+    rmSync(join(folder, path));
+    execFileSync('mkfifo', [join(folder, path)]);
+    expect((await verified(folder)).faults).toContainEqual({ file: path, what: expect.stringMatching(/^was changed/) });
+    rmSync(join(folder, path));
+    renameSync(join(root, 'elsewhere'), join(folder, path));
+  }
 });
 
 test('deleted pages and a deleted index are no fault, and the next run makes them again; names that are gone are one', async () => {

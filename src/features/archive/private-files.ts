@@ -14,7 +14,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errorCode } from '../../core/model/errors.ts';
 import { PART } from './archive-layout.ts';
@@ -142,6 +142,11 @@ export function readWhole(path: string): string | undefined {
   } finally {
     closeSync(file);
   }
+}
+
+/** Opens a file to read it. A pipe in its place is opened too, and has no content. */
+export function openToRead(path: string): Promise<FileHandle> {
+  return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 }
 
 /** Returns the SHA-256 of a file in the folder `root`. Throws the errors of the file system. */

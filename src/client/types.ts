@@ -15,7 +15,7 @@ export type { Upload } from '../core/model/upload.ts';
 export type {
   DeliveryRecord,
   FailureMode,
-  RetriedDelivery,
+  HeldDelivery,
   Webhook,
   WebhookEventType,
   WebhookFilter,

@@ -14,7 +14,7 @@ export interface WebhookSummary extends WebhookHealth {
   readonly origin: string;
   /** Outcome of the webhook's last finished delivery; null before the first. */
   readonly last_outcome: DeliveryRecord['outcome'] | null;
-  /** Error of the retried delivery, or else of the last finished delivery; null if neither has one. */
+  /** Error of the held delivery, or else of the last finished delivery; null if neither has one. */
   readonly last_error: string | null;
   /** Present if the webhook is paused because its receiver answered 410. */
   readonly paused_by?: 'receiver' | undefined;

@@ -95,7 +95,7 @@ function whatIsKept(webhooks: readonly WebhookSummary[]): string {
   return `${who} an event after three failed attempts.`;
 }
 
-/** Reports whether a webhook drops events. Only dropped events count as failures; a retried one does not. */
+/** Reports whether a webhook drops events. Only dropped events count as failures; a held one does not. */
 function isDropping({ state, consecutive_failures: failures }: WebhookSummary): boolean {
   return state === 'failing' && failures > 0;
 }

@@ -28,7 +28,7 @@ export interface WebhookFilter extends Narrowing {
   readonly is_from_me?: boolean | undefined;
 }
 
-/** The fate of a delivery after its third failure: dropped, or retried until it succeeds (decision P3). */
+/** The fate of a delivery after its third failure: dropped, or held: retried until it succeeds (decision P3). */
 export const FAILURE_MODES = ['drop', 'hold'] as const;
 export type FailureMode = (typeof FAILURE_MODES)[number];
 
@@ -72,8 +72,8 @@ export interface StoredWebhook extends Webhook, WebhookSettings {
   readonly wire?: WebhookWire | undefined;
   /** The previous secret, which also signs until `untilMs` (decision P5). */
   readonly previousSecret: { readonly secret: string; readonly untilMs: number } | null;
-  /** The retried delivery; null if there is none. */
-  readonly held: RetriedDelivery | null;
+  /** The held delivery; null if there is none. */
+  readonly held: HeldDelivery | null;
   /** Id of the limited key that the webhook belongs to; null for the owner's. */
   readonly keyId: string | null;
   /** Offset up to which every event is done: delivered, dropped, not subscribed or gone (decision F4). */
@@ -162,7 +162,7 @@ export interface DeliveredRow {
 }
 
 /** A failed delivery that is retried until it succeeds (decision P3). */
-export interface RetriedDelivery {
+export interface HeldDelivery {
   /** The `X-Webhook-Delivery` id. */
   readonly id: string;
   readonly row_id: number;
@@ -197,9 +197,9 @@ export interface ShownSettings extends Pick<WebhookSettings, 'name' | 'enabled' 
 
 /** The state and progress of a webhook. */
 export interface WebhookStatus extends WebhookHealth, ShownSettings {
-  /** The retried delivery; null if there is none. */
-  readonly held: RetriedDelivery | null;
-  /** When the retried delivery is attempted next; absent during an attempt, and if there is none. */
+  /** The held delivery; null if there is none. */
+  readonly held: HeldDelivery | null;
+  /** When the held delivery is attempted next; absent during an attempt, and if there is none. */
   readonly next_attempt_at?: string | undefined;
   /** Number of dropped events that can be delivered again (decision P6). */
   readonly dropped: number;
@@ -229,6 +229,6 @@ export interface WebhookTestResult {
 export interface DeliveryWatcher {
   /** Called with the outcome of a delivery. */
   countDelivery(record: DeliveryRecord, webhookId: string): void;
-  /** Called after each failed attempt of a retried delivery. */
+  /** Called after each failed attempt of a held delivery. */
   countRetry(webhookId: string): void;
 }

@@ -7,8 +7,8 @@ import { problem } from '../model/problems.ts';
 import {
   type DeliveryRecord,
   type FailureMode,
+  type HeldDelivery,
   MAX_WEBHOOKS,
-  type RetriedDelivery,
   type StoredWebhook,
   type WebhookEventType,
   type WebhookFilter,
@@ -41,7 +41,7 @@ const WEBHOOK = recordOf({
   filter: columnTypes.orNull(columnTypes.json<WebhookFilter>()),
   previousSecret: columnTypes.orNull(columnTypes.text()),
   previousUntilMs: columnTypes.orNull(columnTypes.number()),
-  held: columnTypes.orNull(columnTypes.json<RetriedDelivery>()),
+  held: columnTypes.orNull(columnTypes.json<HeldDelivery>()),
 });
 const SELECT = `SELECT ${WEBHOOK.columns.replaceAll(/\w+/g, 'webhook.$&')}, row_id, change
   FROM webhook JOIN consumer ON consumer.name = 'webhook/' || id`;
@@ -65,7 +65,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   const selectAll = database.prepare(`${SELECT} ORDER BY number`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);
   const count = database.prepare('SELECT count(*) FROM webhook');
-  const updateRetried = database.prepare('UPDATE webhook SET held = ?, is_enabled = min(is_enabled, ?) WHERE id = ?');
+  const updateHeld = database.prepare('UPDATE webhook SET held = ?, is_enabled = min(is_enabled, ?) WHERE id = ?');
   const rows = webhookRows(database);
   const dropped = droppedEvents(database);
   const records = deliveryRecords(database, dropped);
@@ -95,12 +95,11 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
     seek: (id, offset) =>
       database.transaction(() => {
         rows.move(id, offset);
-        updateRetried.run(null, 1, id);
+        updateHeld.run(null, 1, id);
         dropped.forgetAfter(id, offset);
         dropped.markAll(id, false);
       }),
-    setRetried: (id, retried) =>
-      void updateRetried.run(retried && JSON.stringify(retried), retried?.gone === true ? 0 : 1, id),
+    setHeld: (id, held) => void updateHeld.run(held && JSON.stringify(held), held?.gone === true ? 0 : 1, id),
     droppedCount: (id) => dropped.count(id),
     replayDropped: (id) => dropped.markAll(id, true),
     nextReplayed: (id) => dropped.next(id),
@@ -180,9 +179,9 @@ function deliveryRecords(database: Sqlite, dropped: ReturnType<typeof droppedEve
     health(id: string): ReturnType<WebhookStore['health']> {
       const row = selectHealth.get(id);
       const failures = Number(row?.[0] ?? 0);
-      const [isEnabled, isRetried] = [Number(row?.[2]) !== 0, Number(row?.[3]) === 1];
+      const [isEnabled, isHeld] = [Number(row?.[2]) !== 0, Number(row?.[3]) === 1];
       return {
-        state: isEnabled ? (isRetried ? 'held' : failures > 0 ? 'failing' : 'healthy') : 'paused',
+        state: isEnabled ? (isHeld ? 'held' : failures > 0 ? 'failing' : 'healthy') : 'paused',
         consecutive_failures: failures,
         last_success_at: typeof row?.[1] === 'string' ? row[1] : null,
       };

@@ -14,7 +14,7 @@ export const RETRY_WAITS_MS: readonly number[] = [1000, 5000];
 const LONGEST_HOLD_MS = 300_000;
 
 /**
- * Returns the wait after a failed post of a retried delivery, in milliseconds (decision P3): what the receiver asks for,
+ * Returns the wait after a failed post of a held delivery, in milliseconds (decision P3): what the receiver asks for,
  * else 10 s after the third failed attempt, then twice as long each time, at most 5 min. A post without an attempt waits
  * the longest: its host is not allowed, and a change of the settings ends the wait.
  */

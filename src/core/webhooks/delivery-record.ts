@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { LogEntry } from '../model/event.ts';
 import { isoSecond } from '../model/iso-second.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
-import type { DeliveryRecord, RetriedDelivery, StoredWebhook, WebhookTestResult } from '../model/webhook.ts';
+import type { DeliveryRecord, HeldDelivery, StoredWebhook, WebhookTestResult } from '../model/webhook.ts';
 import { GONE, type PostResult } from './delivery-attempts.ts';
 
 /**
@@ -65,16 +65,16 @@ export function logEnd(record: DeliveryRecord, { id, url }: StoredWebhook, log: 
 }
 
 /**
- * Returns the stored form of a delivery that failed and is retried (decision P3). `before` is the form stored after the
- * previous failure; null when the delivery is retried for the first time.
+ * Returns the stored form of a delivery that failed and is held (decision P3). `before` is the form stored after the
+ * previous failure; null when it had not failed before.
  */
-export function retriedDelivery(
+export function heldDelivery(
   id: string,
   rowId: number,
   { attempts, error, status, askedWaitMs }: PostResult,
-  before: RetriedDelivery | null,
+  before: HeldDelivery | null,
   clock: Clock,
-): RetriedDelivery {
+): HeldDelivery {
   return {
     id,
     row_id: rowId,

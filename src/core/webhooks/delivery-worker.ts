@@ -6,15 +6,15 @@ import { parsedUrl } from '../model/parsed-url.ts';
 import type { ConsumerTask, EventConsumer, Handled, RowFeed } from '../model/ports/feed-ports.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
 import type { EndedDelivery, WebhookStore } from '../model/ports/webhooks-ports.ts';
-import { type DeliveryRecord, type RetriedDelivery, type StoredWebhook, wantsChanges } from '../model/webhook.ts';
+import { type DeliveryRecord, type HeldDelivery, type StoredWebhook, wantsChanges } from '../model/webhook.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
 import type { DeliveredEvents } from './delivered-events.ts';
 import { holdWaitMs, type PostResult } from './delivery-attempts.ts';
-import { deliveryId, deliveryName, goneRecord, logEnd, postRecord, retriedDelivery } from './delivery-record.ts';
+import { deliveryId, deliveryName, goneRecord, heldDelivery, logEnd, postRecord } from './delivery-record.ts';
+import { HeldDeliveries } from './held-deliveries.ts';
 import type { Post, Poster, Sending } from './poster.ts';
 import type { ProgressBatcher } from './progress-batcher.ts';
 import type { RecentAttempts } from './recent-attempts.ts';
-import { Retried } from './retried.ts';
 
 export interface DeliveryWorkerParts {
   readonly feed: RowFeed;
@@ -39,7 +39,7 @@ type Decision =
 
 /**
  * Makes the deliveries of one webhook: its events in order, one at a time, independent of other webhooks (decision F3).
- * An event is *attempted* three times. Then it is *dropped*, or *retried* until it succeeds. A *replay*
+ * An event is *attempted* three times. Then it is *dropped*, or *held*: retried until it succeeds. A *replay*
  * delivers again what was dropped, or everything after an offset. Each attempt uses the settings that were valid when
  * it began.
  */
@@ -49,9 +49,9 @@ export class DeliveryWorker {
   #webhook: StoredWebhook;
   #isSubscribed: (entry: LogEntry) => boolean;
   #sending: Sending | undefined;
-  readonly #retried: Retried;
+  readonly #held: HeldDeliveries;
   /**
-   * Unix time in milliseconds of the retried delivery's next attempt; undefined during an attempt, and
+   * Unix time in milliseconds of the held delivery's next attempt; undefined during an attempt, and
    * if there is none.
    */
   #nextAttemptMs: number | undefined;
@@ -71,13 +71,13 @@ export class DeliveryWorker {
     const { id } = webhook;
     const { feed, store, progress, clock } = parts;
     this.#wakeup = new Wakeup(clock);
-    this.#retried = new Retried((retried) => this.#storeRetried(retried));
+    this.#held = new HeldDeliveries((held) => this.#storeHeld(held));
     const task: ConsumerTask<EndedDelivery> = {
       name: `webhook/${id}`,
       storedOffset: () => {
         const offset = store.get(id)?.offset ?? feed.lastPublished({ changes: wantsChanges(this.#webhook) });
         progress.move(id, offset);
-        this.#retried.restore(null);
+        this.#held.restore(null);
         this.#replay = 'none';
         return offset;
       },
@@ -87,7 +87,7 @@ export class DeliveryWorker {
       progress: (offset, record) => progress.note(id, offset, record),
     };
     this.#consumer = feed.consume(task, { changes: wantsChanges(webhook) });
-    this.#retried.restore(webhook.held);
+    this.#held.restore(webhook.held);
     this.#askedUntilMs = Date.parse(webhook.held?.retry_after ?? '');
     const replayed = store.nextReplayed(id);
     if (replayed !== undefined) this.#replay = replayed.rowId === webhook.held?.row_id ? 'begun' : 'asked';
@@ -112,7 +112,7 @@ export class DeliveryWorker {
     return eventFilter(webhook, () => this.#parts.events.keyOf(webhook));
   }
 
-  /** Attempts a retried delivery now instead of waiting until it is due. */
+  /** Attempts a held delivery now instead of waiting until it is due. */
   retryNow(): void {
     this.#wakeup.wake();
   }
@@ -149,7 +149,7 @@ export class DeliveryWorker {
     // When a paused webhook is enabled, its rows are read again, because they may have changed during the pause.
     const isResumed = !before.enabled && webhook.enabled && this.#sending === undefined;
     if (changes !== wantsChanges(before) || isResumed) {
-      if (!isResumed) this.#retried.endAll();
+      if (!isResumed) this.#held.endAll();
       this.#parts.progress.move(webhook.id, webhook.offset);
       this.#consumer.seek(webhook.offset, { changes });
     }
@@ -159,7 +159,7 @@ export class DeliveryWorker {
   /** Continues from `offset`, which is already stored. The event being delivered no longer moves the offset. */
   seek(offset: Offset): void {
     this.#parts.progress.move(this.#webhook.id, offset);
-    this.#retried.restore(null);
+    this.#held.restore(null);
     this.#replay = 'none';
     this.#consumer.seek(offset);
     this.#outdate();
@@ -168,7 +168,7 @@ export class DeliveryWorker {
   /** Redelivers the dropped events before the next event (decision P6). */
   replayDropped(): void {
     if (this.#replay === 'none') this.#replay = 'asked';
-    // Ends the wait for the retried delivery's next attempt, so that the dropped events are delivered first.
+    // Ends the wait for the held delivery's next attempt, so that the dropped events are delivered first.
     this.#wakeup.wake();
     this.#consumer.wake();
   }
@@ -177,11 +177,11 @@ export class DeliveryWorker {
     const { id, enabled } = this.#webhook;
     const { store, progress, clock } = this.#parts;
     if (!enabled) return this.#wait();
-    if (this.#replay === 'asked') this.#retried.postpone();
+    if (this.#replay === 'asked') this.#held.postpone();
     this.#replay = 'begun';
     const dropped = store.nextReplayed(id);
     if (dropped === undefined) {
-      this.#retried.resume();
+      this.#held.resume();
       this.#replay = 'none';
       return;
     }
@@ -200,7 +200,7 @@ export class DeliveryWorker {
     const decision = await this.#decide(entry);
     if (decision.kind === 'not_now') return { isDone: false };
     if (decision.kind === 'over') {
-      this.#retried.end();
+      this.#held.end();
       return { isDone: true, record: decision.record };
     }
     const revision = this.#revision;
@@ -223,16 +223,16 @@ export class DeliveryWorker {
     if (caller?.feed.admits(entry) === false) return { kind: 'over' };
     if (await this.#isTooEarly()) return { kind: 'not_now' };
     const id = deliveryId(webhook.id, deliveryName(entry));
-    if (this.#retried.now?.id !== id) this.#retried.end();
-    const now = this.#retried.now === null ? entry : events.current(entry);
+    if (this.#held.now?.id !== id) this.#held.end();
+    const now = this.#held.now === null ? entry : events.current(entry);
     if (now === undefined) return { kind: 'over', record: goneRecord(webhook.id, entry.rowId, entry.rowId, clock) };
-    const attemptsBefore = this.#retried.now?.attempts ?? 0;
+    const attemptsBefore = this.#held.now?.attempts ?? 0;
     const revision = this.#revision;
     const text = await events.text(webhook, now, caller);
     // While the text was made, the webhook's settings or its key's rights may have changed.
     if (this.#isStopped || revision !== this.#revision) return { kind: 'not_now' };
     if (text === undefined) return { kind: 'over' };
-    // A retried event gets a single attempt. If that fails, it is retried again later.
+    // A held event gets a single attempt. If that fails, the next one follows later.
     const retry = attemptsBefore === 0;
     const obeysReceiver = webhook.on_failure === 'hold' && webhook.wire === undefined;
     const post = { to: webhook, id, event: entry.event.type, json: text, retry, obeysReceiver, attemptsBefore };
@@ -247,7 +247,7 @@ export class DeliveryWorker {
   }
 
   /**
-   * Finishes an event after its attempts, or has it retried. Ignores a failure if the settings or the position changed
+   * Finishes an event after its attempts, or holds it. Ignores a failure if the settings or the position changed
    * meanwhile.
    */
   async #settle(entry: LogEntry, id: string, result: PostResult, isOutdated: boolean): Promise<Handled<EndedDelivery>> {
@@ -261,7 +261,7 @@ export class DeliveryWorker {
       await this.#retryAfter(result, entry, id);
       return { isDone: false };
     }
-    this.#retried.end();
+    this.#held.end();
     const record = postRecord(id, entry.event.type, entry.rowId, result, clock);
     logEnd(record, this.#webhook, log);
     recentAttempts.end(this.#webhook.id, record, result);
@@ -272,16 +272,16 @@ export class DeliveryWorker {
   /** Stores a failed attempt and waits until the next one is due; pauses if the receiver wants no more deliveries. */
   async #retryAfter(result: PostResult, entry: LogEntry, id: string): Promise<void> {
     const { clock, log, recentAttempts } = this.#parts;
-    const isFirst = this.#retried.now === null;
-    const retried = retriedDelivery(id, entry.rowId, result, this.#retried.now, clock);
-    this.#retried.set(retried);
-    recentAttempts.keepRetried(this.#webhook.id, postRecord(id, entry.event.type, entry.rowId, result, clock), result);
-    const { attempts, error } = retried;
+    const isFirst = this.#held.now === null;
+    const held = heldDelivery(id, entry.rowId, result, this.#held.now, clock);
+    this.#held.set(held);
+    recentAttempts.keepHeld(this.#webhook.id, postRecord(id, entry.event.type, entry.rowId, result, clock), result);
+    const { attempts, error } = held;
     if (isFirst) {
       const fields = { webhook: this.#webhook.id, event: entry.event.type, row_id: entry.rowId, attempts, error };
       log.warn('holding an event for a webhook, retrying until it succeeds', fields);
     }
-    if (retried.gone !== true) return this.#waitForAttempt(holdWaitMs(result));
+    if (held.gone !== true) return this.#waitForAttempt(holdWaitMs(result));
     const { id: webhook, url } = this.#webhook;
     this.#webhook = { ...this.#webhook, enabled: false };
     log.warn('paused a webhook whose receiver answered 410', { webhook, origin: parsedUrl(url)?.origin });
@@ -297,21 +297,21 @@ export class DeliveryWorker {
   async #isTooEarly(): Promise<boolean> {
     const leftMs = this.#askedUntilMs - this.#parts.clock.now();
     this.#askedUntilMs = Number.NaN;
-    if (!this.#retried.isAny || !(leftMs > 0)) return false;
+    if (!this.#held.isAny || !(leftMs > 0)) return false;
     // The limit holds although the clock may have been set back.
     await this.#waitForAttempt(Math.min(leftMs, HOUR_MS));
     return true;
   }
 
   /**
-   * Stores which delivery is retried, if any. The store pauses the webhook if its receiver wants no more deliveries.
+   * Stores which delivery is held, if any. The store pauses the webhook if its receiver wants no more deliveries.
    */
-  #storeRetried(retried: RetriedDelivery | null): void {
+  #storeHeld(held: HeldDelivery | null): void {
     const { store, log } = this.#parts;
     try {
-      store.setRetried(this.#webhook.id, retried);
+      store.setHeld(this.#webhook.id, held);
     } catch (error) {
-      log.error('could not store that an event is retried', { webhook: this.#webhook.id, error });
+      log.error('could not store that an event is held', { webhook: this.#webhook.id, error });
     }
   }
 

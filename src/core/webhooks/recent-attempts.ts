@@ -8,7 +8,7 @@ import type { PostResult } from './delivery-attempts.ts';
  */
 const KEPT = 500;
 /**
- * Number of newest attempts kept per delivery. A retried delivery is attempted until it succeeds, so it may have many.
+ * Number of newest attempts kept per delivery. A held delivery is attempted until it succeeds, so it may have many.
  */
 const ATTEMPTS = 10;
 /** Number of bytes kept from the beginning of an answer (decision Z2). */
@@ -26,26 +26,26 @@ export class RecentAttempts {
    * first.
    */
   readonly #ended = new Map<string, KeptAttempts>();
-  /** Key: a webhook's id. Value: the webhook's retried delivery. */
-  readonly #retried = new Map<string, DetailedDelivery>();
+  /** Key: a webhook's id. Value: the webhook's held delivery. */
+  readonly #held = new Map<string, DetailedDelivery>();
 
   readonly #onRetry: (webhookId: string) => void;
 
-  /** `onRetry` is called after each failed attempt of a retried delivery. */
+  /** `onRetry` is called after each failed attempt of a held delivery. */
   constructor(onRetry: (webhookId: string) => void) {
     this.#onRetry = onRetry;
   }
 
-  /** Keeps the attempts of a delivery that failed and is retried. */
-  keepRetried(webhookId: string, retried: Omit<DetailedDelivery, 'outcome'>, result: PostResult): void {
-    this.#retried.set(webhookId, { ...retried, outcome: 'held', ...this.#attemptsOf(webhookId, retried.id, result) });
+  /** Keeps the attempts of a delivery that failed and is held. */
+  keepHeld(webhookId: string, held: Omit<DetailedDelivery, 'outcome'>, result: PostResult): void {
+    this.#held.set(webhookId, { ...held, outcome: 'held', ...this.#attemptsOf(webhookId, held.id, result) });
     this.#onRetry(webhookId);
   }
 
-  /** Keeps the attempts of a finished delivery, including those made while it was retried. */
+  /** Keeps the attempts of a finished delivery, including those made while it was held. */
   end(webhookId: string, record: DeliveryRecord, result: PostResult): void {
     const kept = this.#attemptsOf(webhookId, record.id, result);
-    if (this.#retried.get(webhookId)?.id === record.id) this.#retried.delete(webhookId);
+    if (this.#held.get(webhookId)?.id === record.id) this.#held.delete(webhookId);
     // A single attempt that got no answer need not be kept: the record already shows everything about it.
     if (kept.answer === undefined && record.attempts === 1) return;
     this.#ended.set(keyOf(webhookId, record), kept);
@@ -55,14 +55,14 @@ export class RecentAttempts {
     }
   }
 
-  /** Forgets the retried delivery of a removed webhook. */
+  /** Forgets the held delivery of a removed webhook. */
   forget(webhookId: string): void {
-    this.#retried.delete(webhookId);
+    this.#held.delete(webhookId);
   }
 
-  /** Returns the records with their known attempts, preceded by the retried delivery. */
+  /** Returns the records with their known attempts, preceded by the held delivery. */
   detailed({ id, held }: StoredWebhook, records: readonly DeliveryRecord[]): readonly DetailedDelivery[] {
-    const now = this.#retried.get(id);
+    const now = this.#held.get(id);
     const all = records.map((record) => ({
       ...record,
       ...(this.#ended.get(keyOf(id, record)) ?? onlyAttempt(record)),
@@ -71,7 +71,7 @@ export class RecentAttempts {
   }
 
   #attemptsOf(webhookId: string, id: string, { attemptRecords, outcome, answer }: PostResult): KeptAttempts {
-    const before = this.#retried.get(webhookId);
+    const before = this.#held.get(webhookId);
     const all = [...(before?.id === id ? (before.tries ?? []) : []), ...attemptRecords];
     const tries = all.slice(-ATTEMPTS);
     if (outcome !== 'failed' || answer === '') return { tries };

@@ -1,6 +1,6 @@
 import type { PosternClient } from '../../../client/postern-client.ts';
 import { ROW_EVENT_TYPES } from '../../model/event.ts';
-import { type RetriedDelivery, type Webhook, wantsChanges, withoutPassword } from '../../model/webhook.ts';
+import { type HeldDelivery, type Webhook, wantsChanges, withoutPassword } from '../../model/webhook.ts';
 import { pause, systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
 import { stateStyle } from '../output/style.ts';
@@ -147,7 +147,7 @@ export async function retryWebhook(given: string, _options: object, service: Ser
 }
 
 /** Waits until the held delivery has been attempted again, at most `ATTEMPT_MS`. Resolves with the webhook. */
-async function afterAttempt(client: PosternClient, id: string, { id: delivery, attempts }: RetriedDelivery) {
+async function afterAttempt(client: PosternClient, id: string, { id: delivery, attempts }: HeldDelivery) {
   const untilMs = systemClock.monotonic() + ATTEMPT_MS;
   for (let pauseMs = 100; ; pauseMs *= 2) {
     const webhook = await client.webhook(id);

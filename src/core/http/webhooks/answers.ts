@@ -4,7 +4,7 @@ import {
   DELIVERY_OUTCOMES,
   type DetailedDelivery,
   FAILURE_MODES,
-  type RetriedDelivery,
+  type HeldDelivery,
   WEBHOOK_STATES,
   type Webhook,
   type WebhookStatus,
@@ -26,7 +26,7 @@ export const webhookSchema = shapeOf<Webhook>()(
     .meta({ id: 'Webhook' }),
 );
 
-const heldSchema = shapeOf<RetriedDelivery>()(
+const heldSchema = shapeOf<HeldDelivery>()(
   z.object({
     id: z.string().meta({ description: 'The X-Webhook-Delivery header.' }),
     row_id: z.int(),

@@ -2,7 +2,7 @@ import type { ClientOffset, Offset } from '../offset.ts';
 import type {
   DeliveryRecord,
   DetailedDelivery,
-  RetriedDelivery,
+  HeldDelivery,
   StoredWebhook,
   WebhookHealth,
   WebhookSettings,
@@ -67,15 +67,15 @@ export interface WebhookStore {
   /** Removes a webhook. Returns false if there was none with this id. */
   remove(id: string): boolean;
   /**
-   * Moves the webhook to another offset on request. Forgets the retried delivery, and stops redelivering dropped
+   * Moves the webhook to another offset on request. Forgets the held delivery, and stops redelivering dropped
    * events. Events that the move skips do not count as dropped.
    */
   seek(id: string, offset: Offset): void;
   /**
-   * Stores the retried delivery, or null when none is retried any more. Pauses the webhook if the delivery says that
+   * Stores the held delivery, or null when none is held any more. Pauses the webhook if the delivery says that
    * its receiver wants no more.
    */
-  setRetried(id: string, retried: RetriedDelivery | null): void;
+  setHeld(id: string, held: HeldDelivery | null): void;
   /** Returns how many dropped events are stored for the webhook; at most 10,000 are stored (decision P6). */
   droppedCount(id: string): number;
   /** Marks all events dropped so far for redelivery. */
@@ -123,7 +123,7 @@ export interface WebhookRegistry {
   /** Newest first. */
   deliveries(id: string): readonly DeliveryRecord[] | Promise<readonly DeliveryRecord[]>;
   /**
-   * Returns the retried delivery, if there is one, then the finished deliveries. Each delivery lists its attempts
+   * Returns the held delivery, if there is one, then the finished deliveries. Each delivery lists its attempts
    * that are still in memory (decision Z2).
    */
   detailedDeliveries(id: string): readonly DetailedDelivery[] | Promise<readonly DetailedDelivery[]>;
@@ -136,7 +136,7 @@ export interface WebhookRegistry {
    * Throws `delivery_not_found`.
    */
   resend(id: string, delivery: string): Promise<WebhookTestResult>;
-  /** Attempts a retried delivery now. Does nothing if there is none. */
+  /** Attempts a held delivery now. Does nothing if there is none. */
   retry(id: string): StoredWebhook | Promise<StoredWebhook>;
   /**
    * Makes the webhook continue with the events that `from` selects, even after a restart. Throws `invalid_request` if

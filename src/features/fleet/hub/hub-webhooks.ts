@@ -24,7 +24,7 @@ import { dropped, healthOf } from './deliveries.ts';
 import type { HubFeed } from './hub-feed.ts';
 import { placeOf } from './place.ts';
 import { streamEntry } from './stream-entry.ts';
-import { consumerName, restarted, retriedNow, type WebhookRecord } from './webhook-record.ts';
+import { consumerName, restarted, retryHeld, type WebhookRecord } from './webhook-record.ts';
 import { WebhookTable } from './webhook-table.ts';
 import { type WebhookParts, WebhookWorker } from './webhook-worker.ts';
 
@@ -84,7 +84,7 @@ export class HubWebhooks implements WebhookRegistry {
     const nowMs = this.#parts.clock.now();
     // A held event is attempted at once with the new settings.
     const changed = (record: WebhookRecord): WebhookRecord =>
-      retriedNow({ ...record, webhook: changedWebhook(record.webhook, changes, nowMs) });
+      retryHeld({ ...record, webhook: changedWebhook(record.webhook, changes, nowMs) });
     return (await this.#write(id, changed)).webhook;
   }
 
@@ -114,7 +114,7 @@ export class HubWebhooks implements WebhookRegistry {
   }
 
   async retry(id: string): Promise<StoredWebhook> {
-    return (await this.#write(id, retriedNow)).webhook;
+    return (await this.#write(id, retryHeld)).webhook;
   }
 
   async deliveries(id: string): Promise<readonly DeliveryRecord[]> {

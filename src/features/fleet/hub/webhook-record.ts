@@ -2,7 +2,7 @@ import { AckPolicy, type ConsumerConfig, DeliverPolicy } from '@nats-io/jetstrea
 import { nanos } from '@nats-io/nats-core';
 import { includeSet } from '../../../core/model/include.ts';
 import { rowOffset } from '../../../core/model/offset.ts';
-import type { RetriedDelivery, StoredWebhook } from '../../../core/model/webhook.ts';
+import type { HeldDelivery, StoredWebhook } from '../../../core/model/webhook.ts';
 import { type Envelope, HUBS } from '../protocol/envelope.ts';
 
 /** How long a hub may be silent about an event before the broker gives the event to another hub. */
@@ -57,13 +57,13 @@ export function restarted(record: WebhookRecord, stream: string, start: Start): 
 }
 
 /** Returns the record with a new consumer that begins with the held event, if there is one. */
-export function retriedNow(record: WebhookRecord): WebhookRecord {
+export function retryHeld(record: WebhookRecord): WebhookRecord {
   const { held } = record.webhook;
   if (held === null) return record;
   return withHeld(restarted(record, record.stream, { after: held.row_id - 1 }), held);
 }
 
-export function withHeld(record: WebhookRecord, held: RetriedDelivery | null): WebhookRecord {
+export function withHeld(record: WebhookRecord, held: HeldDelivery | null): WebhookRecord {
   return { ...record, webhook: { ...record.webhook, held } };
 }
 

@@ -3,7 +3,7 @@ import { eventFilter } from '../../../core/model/event-filter.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import type { StoredWebhook } from '../../../core/model/webhook.ts';
 import { GONE, holdWaitMs, type PostResult } from '../../../core/webhooks/delivery-attempts.ts';
-import { retriedDelivery } from '../../../core/webhooks/delivery-record.ts';
+import { heldDelivery } from '../../../core/webhooks/delivery-record.ts';
 import type { Sending } from '../../../core/webhooks/poster.ts';
 import type { FleetParts } from '../protocol/connection.ts';
 import { every } from '../protocol/every.ts';
@@ -218,7 +218,7 @@ export class WebhookWorker {
   async #hold(message: JsMsg, entry: StreamEntry, result: PostResult, { id, held }: StoredWebhook): Promise<void> {
     const { clock, log } = this.#parts;
     const before = held?.id === entry.subject ? held : null;
-    const now = retriedDelivery(entry.subject, entry.rowId, result, before, clock);
+    const now = heldDelivery(entry.subject, entry.rowId, result, before, clock);
     const isGone = result.status === GONE;
     await this.#write((record) => {
       const { webhook } = withHeld(record, now);

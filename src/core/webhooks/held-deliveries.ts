@@ -1,20 +1,20 @@
-import type { RetriedDelivery } from '../model/webhook.ts';
+import type { HeldDelivery } from '../model/webhook.ts';
 
 /**
- * The delivery of a webhook that is retried. While dropped events are redelivered, one of them may be retried instead;
+ * The delivery that a webhook holds. While dropped events are redelivered, one of them may be held instead;
  * the delivery that waited before keeps its count until they are done.
  */
-export class Retried {
-  readonly #store: (retried: RetriedDelivery | null) => void;
-  #now: RetriedDelivery | null = null;
-  #postponed: RetriedDelivery | null = null;
+export class HeldDeliveries {
+  readonly #store: (held: HeldDelivery | null) => void;
+  #now: HeldDelivery | null = null;
+  #postponed: HeldDelivery | null = null;
 
-  /** `store` stores which delivery is retried, so that a restart continues with it. */
-  constructor(store: (retried: RetriedDelivery | null) => void) {
+  /** `store` stores which delivery is held, so that a restart continues with it. */
+  constructor(store: (held: HeldDelivery | null) => void) {
     this.#store = store;
   }
 
-  get now(): RetriedDelivery | null {
+  get now(): HeldDelivery | null {
     return this.#now;
   }
 
@@ -22,9 +22,9 @@ export class Retried {
     return this.#now !== null || this.#postponed !== null;
   }
 
-  set(retried: RetriedDelivery): void {
-    this.#now = retried;
-    this.#store(retried);
+  set(held: HeldDelivery): void {
+    this.#now = held;
+    this.#store(held);
   }
 
   /** Ends the retries of the current delivery. */
@@ -41,12 +41,12 @@ export class Retried {
   }
 
   /** Continues with what the store has. */
-  restore(stored: RetriedDelivery | null): void {
+  restore(stored: HeldDelivery | null): void {
     this.#now = stored;
     this.#postponed = null;
   }
 
-  /** Sets the current delivery aside, which stays the stored one until another is retried. */
+  /** Sets the current delivery aside, which stays the stored one until another is held. */
   postpone(): void {
     this.#postponed = this.#now;
     this.#now = null;

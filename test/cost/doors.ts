@@ -4,7 +4,8 @@ import { Counters } from '../../src/core/runtime/counters.ts';
 import { BlueBubbles } from '../../src/features/bluebubbles/blue-bubbles.ts';
 import { lazyMcpService } from '../../src/features/mcp/lazy-service.ts';
 import { ANY_KEY, LIMITED_KEY } from '../support/any-key.ts';
-import { HttpGateway, KEY } from '../support/http-gateway.ts';
+import { FeatureGateway } from '../support/feature-gateway.ts';
+import { KEY } from '../support/http-gateway.ts';
 import { collectingLog } from '../support/log.ts';
 import { ANY, type Entrance, HEADER, inHeader } from './entrances.ts';
 
@@ -25,7 +26,7 @@ export async function doors(): Promise<{
     version: '1',
     timeZone: () => 'UTC',
   });
-  const gateway = await HttpGateway.start({
+  const gateway = await FeatureGateway.start({
     mcp: { mcp, settings: { allowOwnerKey: true } },
     settings: { rateLimitPerMinute: 1_000_000 },
     limited: ANY_KEY,

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { HttpGateway, KEY } from '../support/http-gateway.ts';
+import { FeatureGateway } from '../support/feature-gateway.ts';
+import { KEY } from '../support/http-gateway.ts';
 
-const gateways: HttpGateway[] = [];
-async function open(...parameters: Parameters<typeof HttpGateway.start>): Promise<HttpGateway> {
-  const gateway = await HttpGateway.start(...parameters);
+const gateways: FeatureGateway[] = [];
+async function open(...parameters: Parameters<typeof FeatureGateway.start>): Promise<FeatureGateway> {
+  const gateway = await FeatureGateway.start(...parameters);
   gateways.push(gateway);
   return gateway;
 }

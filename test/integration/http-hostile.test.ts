@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { TIMEOUTS } from '../../src/core/http/server.ts';
-import { type Call, HttpGateway, KEY } from '../support/http-gateway.ts';
+import { FeatureGateway } from '../support/feature-gateway.ts';
+import { type Call, KEY } from '../support/http-gateway.ts';
 
-let gateway: HttpGateway;
+let gateway: FeatureGateway;
 beforeEach(async () => {
-  gateway = await HttpGateway.start();
+  gateway = await FeatureGateway.start();
 });
 afterEach(async () => {
   expect((await gateway.get('/api/v1/health', { key: false })).status).toBe(200);
@@ -23,7 +24,7 @@ function problemOf(raw: string): { status: number; code: string } {
 
 /** Sends part of a request to a server with short time limits. Returns the refusal. */
 async function unfinished(raw: string) {
-  const hasty = await HttpGateway.start({ timeouts: { headersMs: 150, requestMs: 300, checkMs: 20 } });
+  const hasty = await FeatureGateway.start({ timeouts: { headersMs: 150, requestMs: 300, checkMs: 20 } });
   try {
     return problemOf(await hasty.raw(raw));
   } finally {

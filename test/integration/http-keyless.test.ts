@@ -5,17 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
-import { HttpGateway } from '../support/http-gateway.ts';
+import { FeatureGateway } from '../support/feature-gateway.ts';
 
 const PAGE = '/docs/swagger-ui-bundle.js';
 const CONNECTIONS = 20;
 const ON_EACH = 40;
 const MOST = 256;
 
-let gateway: HttpGateway;
+let gateway: FeatureGateway;
 let clients: Socket[];
 beforeEach(async () => {
-  gateway = await HttpGateway.start({ settings: { rateLimitPerMinute: 1000 } });
+  gateway = await FeatureGateway.start({ settings: { rateLimitPerMinute: 1000 } });
   clients = [];
 });
 afterEach(async () => {

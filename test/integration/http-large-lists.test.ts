@@ -7,12 +7,13 @@ import type { RowFeed } from '../../src/core/model/ports/feed-ports.ts';
 import type { MessageQuery, Page } from '../../src/core/model/ports/reading-ports.ts';
 import { eventSerializer } from '../../src/core/schema/event-json.ts';
 import { PEOPLE } from '../../src/features/contacts/port.ts';
-import { HttpGateway, MESSAGE } from '../support/http-gateway.ts';
+import { FeatureGateway } from '../support/feature-gateway.ts';
+import { MESSAGE } from '../support/http-gateway.ts';
 
 const MAX_BYTES = 16_000_000;
 const KB = 1000;
 
-let gateway: HttpGateway;
+let gateway: FeatureGateway;
 afterEach(() => gateway.close());
 
 /** Returns messages whose bodies and details have these sizes. */
@@ -64,7 +65,7 @@ function feedOf(all: readonly Message[]): RowFeed {
 }
 
 async function start(all: readonly Message[]): Promise<void> {
-  gateway = await HttpGateway.start({
+  gateway = await FeatureGateway.start({
     provide: (ports) =>
       ports.provide(PEOPLE, { search: async () => [], person: async () => ({ conversations: ['c'] }) as never }),
     feed: feedOf(all),

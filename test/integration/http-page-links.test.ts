@@ -7,7 +7,8 @@ import { contacts } from '../../src/features/contacts/feature.ts';
 import { PEOPLE } from '../../src/features/contacts/port.ts';
 import { search } from '../../src/features/search/feature.ts';
 import { ALL_OPERATIONS, ALL_ROUTES } from '../support/all-operations.ts';
-import { CONVERSATION, HttpGateway } from '../support/http-gateway.ts';
+import { FeatureGateway } from '../support/feature-gateway.ts';
+import { CONVERSATION } from '../support/http-gateway.ts';
 
 /** A value of each parameter of the lists. A new parameter needs one here. */
 const VALUES: Readonly<Record<string, string>> = {
@@ -48,9 +49,9 @@ const PAGED = Object.entries(ALL_OPERATIONS).filter(([, { answers }]) =>
   Object.values(answers).some(({ headers = {} }) => 'Link' in headers),
 );
 
-let gateway: HttpGateway;
+let gateway: FeatureGateway;
 beforeAll(async () => {
-  gateway = await HttpGateway.start({
+  gateway = await FeatureGateway.start({
     features: [access, contacts, search],
     provide: (ports) => {
       ports.provide(PEOPLE, { search: async () => [], person: async () => PERSON });

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { HttpGateway } from '../support/http-gateway.ts';
+import { FeatureGateway } from '../support/feature-gateway.ts';
 
-let gateway: HttpGateway;
+let gateway: FeatureGateway;
 beforeEach(async () => {
-  gateway = await HttpGateway.start();
+  gateway = await FeatureGateway.start();
 });
 afterEach(() => gateway.close());
 

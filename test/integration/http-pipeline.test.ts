@@ -7,12 +7,13 @@ import type { AttachmentFile } from '../../src/core/model/ports/reading-ports.ts
 import type { SendResult } from '../../src/core/model/ports/sending-ports.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';
+import { FeatureGateway } from '../support/feature-gateway.ts';
+import { KEY, MESSAGE } from '../support/http-gateway.ts';
 
-const gateways: HttpGateway[] = [];
+const gateways: FeatureGateway[] = [];
 const clients: Socket[] = [];
-async function open(...parameters: Parameters<typeof HttpGateway.start>): Promise<HttpGateway> {
-  const gateway = await HttpGateway.start(...parameters);
+async function open(...parameters: Parameters<typeof FeatureGateway.start>): Promise<FeatureGateway> {
+  const gateway = await FeatureGateway.start(...parameters);
   gateways.push(gateway);
   return gateway;
 }
@@ -35,7 +36,7 @@ const UPGRADE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
 /** Opens a connection and writes `text`. `answers` is everything received so far, as bytes of HTTP. */
-function pipeline(gateway: HttpGateway, text: string) {
+function pipeline(gateway: FeatureGateway, text: string) {
   const socket = connect(gateway.port, '127.0.0.1');
   clients.push(socket);
   socket.on('error', () => {});
@@ -58,7 +59,7 @@ function pipeline(gateway: HttpGateway, text: string) {
 }
 
 /** Holds sends until the test answers them, in order of arrival. */
-function holdSends(gateway: HttpGateway): (() => void)[] {
+function holdSends(gateway: FeatureGateway): (() => void)[] {
   const held: (() => void)[] = [];
   gateway.sender.answer = () =>
     new Promise<SendResult>((resolve) => {

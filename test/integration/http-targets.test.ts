@@ -2,11 +2,12 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Wire } from '../../src/core/model/ports/wires-ports.ts';
 import { ANY_KEY as LIMITED, LIMITED_KEY } from '../support/any-key.ts';
-import { HttpGateway, KEY } from '../support/http-gateway.ts';
+import { FeatureGateway } from '../support/feature-gateway.ts';
+import { KEY } from '../support/http-gateway.ts';
 
-const gateways: HttpGateway[] = [];
-async function open(...parameters: Parameters<typeof HttpGateway.start>): Promise<HttpGateway> {
-  const gateway = await HttpGateway.start(...parameters);
+const gateways: FeatureGateway[] = [];
+async function open(...parameters: Parameters<typeof FeatureGateway.start>): Promise<FeatureGateway> {
+  const gateway = await FeatureGateway.start(...parameters);
   gateways.push(gateway);
   return gateway;
 }

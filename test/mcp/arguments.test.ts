@@ -2,15 +2,15 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import type { NameSource } from '../../src/core/model/ports/names-ports.ts';
 import { problem } from '../../src/core/model/problems.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
-import type { HttpGateway } from '../support/http-gateway.ts';
+import type { FeatureGateway } from '../support/feature-gateway.ts';
 import { callTool, openMcp } from '../support/mcp-gateway.ts';
 
-const gateways: HttpGateway[] = [];
+const gateways: FeatureGateway[] = [];
 afterEach(async () => {
   for (const gateway of gateways.splice(0)) await gateway.close();
 });
 
-async function open(more = {}): Promise<HttpGateway> {
+async function open(more = {}): Promise<FeatureGateway> {
   const gateway = await openMcp(true, {}, more);
   gateways.push(gateway);
   return gateway;

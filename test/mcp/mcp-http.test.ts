@@ -5,7 +5,8 @@ import type { AttachmentFile } from '../../src/core/model/ports/reading-ports.ts
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
 import { CONTACTS } from '../../src/features/contacts/port.ts';
 import { eventually } from '../support/eventually.ts';
-import { type HttpAnswer, type HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';
+import type { FeatureGateway } from '../support/feature-gateway.ts';
+import { type HttpAnswer, KEY, MESSAGE } from '../support/http-gateway.ts';
 import {
   askMcp as ask,
   callTool as call,
@@ -14,8 +15,8 @@ import {
   openMcp,
 } from '../support/mcp-gateway.ts';
 
-const gateways: HttpGateway[] = [];
-async function open(...options: Parameters<typeof openMcp>): Promise<HttpGateway> {
+const gateways: FeatureGateway[] = [];
+async function open(...options: Parameters<typeof openMcp>): Promise<FeatureGateway> {
   const gateway = await openMcp(...options);
   gateways.push(gateway);
   return gateway;

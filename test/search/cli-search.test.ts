@@ -6,7 +6,8 @@ import type { ClientContext } from '../../src/core/cli/context.ts';
 import { withService } from '../../src/core/cli/service-connection.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { type SearchOptions, searchCommand } from '../../src/features/search/search-command.ts';
-import { HttpGateway, KEY, MESSAGE, STATUS } from '../support/http-gateway.ts';
+import { FeatureGateway } from '../support/feature-gateway.ts';
+import { KEY, MESSAGE, STATUS } from '../support/http-gateway.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { postern } from '../support/postern.ts';
 import type { StatusWithSearch } from '../support/status-with-search.ts';
@@ -23,11 +24,11 @@ const BUILDING = {
   problem: null,
 } as const;
 
-let gateway: HttpGateway;
+let gateway: FeatureGateway;
 let reports: StatusWithSearch[];
 beforeEach(async () => {
   reports = [STATUS];
-  gateway = await HttpGateway.start({ status: () => (reports.length > 1 ? reports.shift() : reports[0]) ?? STATUS });
+  gateway = await FeatureGateway.start({ status: () => (reports.length > 1 ? reports.shift() : reports[0]) ?? STATUS });
 });
 afterEach(() => gateway.close());
 

@@ -6,7 +6,8 @@ import { noContacts } from '../../src/features/contacts/no-contacts.ts';
 import { searchProblem } from '../../src/features/search/problems.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
-import { HttpGateway, MESSAGE } from '../support/http-gateway.ts';
+import { FeatureGateway } from '../support/feature-gateway.ts';
+import { MESSAGE } from '../support/http-gateway.ts';
 
 const ANA = person('Ana Silva', '+15550100', 'ana@example.com');
 const CONTACTS: readonly Contact[] = [ANA, person('Ben', '+15550101'), person('Ben', 'ben@example.com')];
@@ -31,10 +32,10 @@ const chats: ChatNames = {
   isAddress: (text) => text === 'PARCELS',
 };
 
-let gateway: HttpGateway;
+let gateway: FeatureGateway;
 beforeEach(async () => {
   const naming = { ...noContacts, named: async (name: string) => CONTACTS.filter((one) => one.name === name) };
-  gateway = await HttpGateway.start({ naming, settings: { rateLimitPerMinute: 1_000_000 } });
+  gateway = await FeatureGateway.start({ naming, settings: { rateLimitPerMinute: 1_000_000 } });
   gateway.search.chats = chats;
 });
 afterEach(() => gateway.close());

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
-import type { SearchHit } from '../../src/client/types.ts';
 import type { ServerHost } from '../../src/core/http/exchange.ts';
 import type { HttpServer } from '../../src/core/http/server.ts';
 import { type MacServerParts, macServer } from '../../src/core/mac-server.ts';
@@ -12,8 +11,8 @@ import type { Key } from '../../src/core/model/key.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { Ports } from '../../src/core/model/port.ts';
-import type { ChatNames } from '../../src/core/model/ports/chat-names-ports.ts';
 import type { RowFeed } from '../../src/core/model/ports/feed-ports.ts';
+import { Naming } from '../../src/core/model/ports/names-ports.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/core/model/ports/reading-ports.ts';
 import type { CallerSender, SendAnswer, SendRequest, SendResult } from '../../src/core/model/ports/sending-ports.ts';
 import type { Uploads } from '../../src/core/model/ports/uploads-ports.ts';
@@ -21,20 +20,6 @@ import { problem } from '../../src/core/model/problems.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
-import { consoleFeature } from '../../src/features/console/feature.ts';
-import { consolePages } from '../../src/features/console/pages.ts';
-import { contacts } from '../../src/features/contacts/feature.ts';
-import { noContacts } from '../../src/features/contacts/no-contacts.ts';
-import { CONTACTS } from '../../src/features/contacts/port.ts';
-import { mcpCalls } from '../../src/features/mcp/calls.ts';
-import { mcp } from '../../src/features/mcp/feature.ts';
-import { MCP } from '../../src/features/mcp/port.ts';
-import type { McpService } from '../../src/features/mcp/ports.ts';
-import { type CallersSubscriptions, SUBSCRIPTIONS } from '../../src/features/mcp/subscriptions-port.ts';
-import { search } from '../../src/features/search/feature.ts';
-import { SEARCH } from '../../src/features/search/port.ts';
-import type { CallerSearch, SearchPage } from '../../src/features/search/ports.ts';
-import type { SearchQuery, SearchStatus } from '../../src/features/search/types.ts';
 import { LIMITED_KEY } from './any-key.ts';
 import { plainJson } from './event-json.ts';
 import { collectingLog } from './log.ts';
@@ -87,12 +72,6 @@ const NO_FEED: RowFeed = {
   }),
 };
 
-const NO_MCP: McpService = {
-  answer: () => {
-    throw new Error('not used');
-  },
-  close: () => Promise.resolve(),
-};
 const NO_UPLOADS: Uploads = {
   add: () => Promise.reject(problem('not_found')),
   files: () => [],
@@ -179,32 +158,6 @@ class MemorySender implements CallerSender {
   }
 }
 
-const CHAT_NAMES: ChatNames = {
-  conversations: (text) => (CONVERSATION.id.endsWith(text) ? [CONVERSATION.id] : []),
-  named: () => [],
-  isAddress: () => false,
-};
-
-/** An index that finds `hits` and records its queries. */
-export class MemorySearch implements CallerSearch {
-  chats: ChatNames = CHAT_NAMES;
-  readonly asked: (SearchQuery & SearchPage)[] = [];
-  hits: readonly SearchHit[] = [{ message: MESSAGE, highlights: [[0, 5]] }];
-  next: string | undefined;
-  state: SearchStatus = { isEnabled: true, isComplete: true, indexedRows: 7, totalRows: 7 };
-  failure: Error | undefined;
-
-  status(): SearchStatus {
-    return this.state;
-  }
-
-  async search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>> {
-    if (this.failure !== undefined) throw this.failure;
-    this.asked.push({ ...query, ...page });
-    return this.next === undefined ? { items: this.hits } : { items: this.hits, next: this.next };
-  }
-}
-
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -219,8 +172,9 @@ export interface Call {
   readonly key?: boolean;
 }
 
-type Options = Partial<Omit<MacServerParts, 'settings' | 'callers' | 'host'> & ServerHost & Omit<Caller, 'key'>> & {
-  readonly mcp?: { readonly mcp: McpService; readonly settings: { readonly allowOwnerKey: boolean } };
+export type GatewayOptions = Partial<
+  Omit<MacServerParts, 'settings' | 'callers' | 'host'> & ServerHost & Omit<Caller, 'key'>
+> & {
   readonly settings?: Partial<MacServerParts['settings']>;
   /** The limited key that `LIMITED_KEY` stands for; none if absent. */
   readonly limited?: Key;
@@ -228,24 +182,18 @@ type Options = Partial<Omit<MacServerParts, 'settings' | 'callers' | 'host'> & S
   readonly provide?: (ports: Ports) => void;
 };
 
-/** The real HTTP server on port 0, with in-memory ports behind it. */
+/** The real HTTP server of the core on port 0, with in-memory ports behind it. */
 export class HttpGateway {
   readonly server: HttpServer;
   readonly reader = new MemoryReader();
   readonly sender = new MemorySender();
   readonly webhooks = new MemoryWebhooks();
-  readonly search = new MemorySearch();
   readonly log = collectingLog();
   backend: BackendHealth = { connected: true, message: null };
   url = '';
 
-  private constructor({ settings, limited, mcp: given, provide, clock, log, counters, cli, ...options }: Options) {
+  protected constructor({ settings, limited, provide, clock, log, counters, cli, ...options }: GatewayOptions) {
     const ports = new Ports();
-    ports.provide(CONTACTS, noContacts);
-    ports.provide(SEARCH, this.search);
-    ports.provide(MCP, mcpCalls(given?.mcp ?? NO_MCP, given?.settings ?? { allowOwnerKey: false }));
-    const none: CallersSubscriptions = { own: undefined, ofKey: () => none };
-    ports.provide(SUBSCRIPTIONS, none);
     provide?.(ports);
     const owner: Caller = {
       key: undefined,
@@ -254,7 +202,7 @@ export class HttpGateway {
       webhooks: this.webhooks,
       feed: NO_FEED,
       json: plainJson(),
-      naming: noContacts,
+      naming: new Naming(),
       attachments: { open: async () => undefined },
       status: () => STATUS,
       port: (wanted) => ports.get(wanted),
@@ -262,8 +210,8 @@ export class HttpGateway {
       ...options,
     };
     this.server = macServer({
-      features: [contacts, search, mcp, consoleFeature],
-      pages: [consolePages()],
+      features: [],
+      pages: [],
       settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
       apiKey: KEY,
       ready: () => undefined,
@@ -286,10 +234,14 @@ export class HttpGateway {
     });
   }
 
-  static async start(options: Options = {}, host = '127.0.0.1'): Promise<HttpGateway> {
-    const gateway = new HttpGateway(options);
-    gateway.url = await gateway.server.listen(host, 0);
-    return gateway;
+  static start(options: GatewayOptions = {}, host = '127.0.0.1'): Promise<HttpGateway> {
+    return new HttpGateway(options).listen(host);
+  }
+
+  /** Listens, and returns itself. */
+  protected async listen(host: string): Promise<this> {
+    this.url = await this.server.listen(host, 0);
+    return this;
   }
 
   get port(): number {

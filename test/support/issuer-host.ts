@@ -14,7 +14,8 @@ import { oauthStore } from '../../src/features/oauth/oauth-store.ts';
 import { OAUTH_TABLES } from '../../src/features/oauth/tables.ts';
 import { ANY_KEY } from './any-key.ts';
 import { FakeClock } from './fake-clock.ts';
-import { HttpGateway, KEY, MemorySearch } from './http-gateway.ts';
+import { FeatureGateway, MemorySearch } from './feature-gateway.ts';
+import { KEY } from './http-gateway.ts';
 import { collectingLog } from './log.ts';
 import { ISSUER, tunnelTo } from './oauth.ts';
 import { temporaryFolder } from './temporary.ts';
@@ -71,7 +72,7 @@ export async function openIssuerHost({
     timeZone: () => 'UTC',
   });
   const parts = { mcp, settings: { allowOwnerKey: true } };
-  const gateway = await HttpGateway.start({
+  const gateway = await FeatureGateway.start({
     mcp: parts,
     limited: ANY_KEY,
     settings: { rateLimitPerMinute, allowedHosts },

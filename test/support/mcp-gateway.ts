@@ -1,10 +1,11 @@
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { lazyMcpService } from '../../src/features/mcp/lazy-service.ts';
-import { type Call, HttpGateway } from './http-gateway.ts';
+import { FeatureGateway } from './feature-gateway.ts';
+import type { Call } from './http-gateway.ts';
 import { collectingLog } from './log.ts';
 
-type Options = Parameters<typeof HttpGateway.start>[0];
+type Options = Parameters<typeof FeatureGateway.start>[0];
 
 /** What a tool answered, as a client sees it. */
 export interface ToolResult {
@@ -14,7 +15,7 @@ export interface ToolResult {
 }
 
 /** Starts a gateway that serves /mcp. The caller closes it. */
-export function openMcp(allowOwnerKey = true, settings = {}, more: Options = {}): Promise<HttpGateway> {
+export function openMcp(allowOwnerKey = true, settings = {}, more: Options = {}): Promise<FeatureGateway> {
   const mcp = lazyMcpService({
     clock: systemClock,
     log: collectingLog(),
@@ -23,18 +24,18 @@ export function openMcp(allowOwnerKey = true, settings = {}, more: Options = {})
     version: '1.2.3',
     timeZone: () => 'Europe/Berlin',
   });
-  return HttpGateway.start({ ...more, mcp: { mcp, settings: { allowOwnerKey } }, settings });
+  return FeatureGateway.start({ ...more, mcp: { mcp, settings: { allowOwnerKey } }, settings });
 }
 
 export const MCP_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 export const LIST_TOOLS = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 
-export function askMcp(gateway: HttpGateway, message: unknown = LIST_TOOLS, call: Call = {}) {
+export function askMcp(gateway: FeatureGateway, message: unknown = LIST_TOOLS, call: Call = {}) {
   return gateway.post('/mcp', message, { ...call, headers: { ...MCP_HEADERS, ...call.headers } });
 }
 
 /** Calls a tool and returns its answer as a client sees it. */
-export async function callTool(gateway: HttpGateway, name: string, input: Record<string, unknown> | null) {
+export async function callTool(gateway: FeatureGateway, name: string, input: Record<string, unknown> | null) {
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } };
   const answer = await askMcp(gateway, message);
   const data = /^data: (.*)$/m.exec(answer.text)?.[1] ?? '{}';

@@ -6,6 +6,7 @@ import { Connection } from '../dist/src/core/chatdb/connection.js';
 import { withDetails } from '../dist/src/core/chatdb/message-details.js';
 import { ChatLog } from '../dist/src/core/chatdb/message-log.js';
 import { systemClock } from '../dist/src/core/runtime/clock.js';
+import { preferLittleGarbage } from '../dist/src/core/runtime/memory.js';
 import { ArchiveSource } from '../dist/src/features/archive/archive-source.js';
 import { exportArchive } from '../dist/src/features/archive/export.js';
 import { verifyArchive } from '../dist/src/features/archive/verify.js';
@@ -20,6 +21,7 @@ const ignore = () => undefined;
 const WORKS = {
   /** Exports as `postern export` does, without attachments. */
   export: (html) => async () => {
+    preferLittleGarbage();
     const { rows } = await exportArchive({
       ...{ folder, html, timeZone: 'UTC', attachments: 'none', files: { open: async () => undefined } },
       ...{ source: new ArchiveSource(open()), names: { nameOf: ignore }, clock: systemClock, signal: NEVER },

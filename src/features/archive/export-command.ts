@@ -6,6 +6,7 @@ import { json } from '../../core/cli/output/text.ts';
 import { Refusal } from '../../core/cli/service-connection.ts';
 import { lookupTable } from '../../core/model/lookup-table.ts';
 import { localTimeZone, systemClock } from '../../core/runtime/clock.ts';
+import { preferLittleGarbage } from '../../core/runtime/memory.ts';
 import { destination, foldersOfMessages } from './destination.ts';
 import { exportArchive } from './export.ts';
 import type { ExportProgress, ExportReport } from './export-report.ts';
@@ -40,6 +41,7 @@ async function run(given: string | undefined, options: ExportCommandOptions, con
   if (out === undefined) {
     throw new Refusal(EXIT.usage, 'Say where to put the archive, as in: postern export --out ~/Documents/Messages');
   }
+  preferLittleGarbage();
   const messages = await openMessages(options, context);
   try {
     const folder = destination(out, [

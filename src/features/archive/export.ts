@@ -4,7 +4,6 @@ import { isoSecond } from '../../core/model/iso-second.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import type { AttachmentReader } from '../../core/model/ports/reading-ports.ts';
-import { withLittleGarbage } from '../../core/runtime/memory.ts';
 import { type OpenArchive, openArchive } from './archive.ts';
 import { explained } from './archive-errors.ts';
 import { conversationKey, LOG } from './archive-layout.ts';
@@ -57,7 +56,7 @@ export async function exportArchive(parts: ExportParts): Promise<ExportReport> {
     const archive = openArchive(parts.folder);
     const files = new ChainFiles(archive.folder, archive.index);
     try {
-      return await withLittleGarbage(() => new Run(parts, archive, files).run());
+      return await new Run(parts, archive, files).run();
     } finally {
       archive.close();
     }

@@ -11,7 +11,6 @@ import {
 import { connect } from '@nats-io/transport-node';
 import { AppError } from '../../../core/model/errors.ts';
 import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
-import { withLittleGarbage } from '../../../core/runtime/memory.ts';
 import { Wakeup } from '../../../core/runtime/wakeup.ts';
 import type { Envelope } from './envelope.ts';
 import type { Membership } from './membership.ts';
@@ -129,8 +128,7 @@ export class FleetConnection {
     let failures = 0;
     while (!this.#isClosed) {
       try {
-        // The client signs in JavaScript, which leaves so much garbage that V8 would keep 12 MB more for new objects.
-        const nc = await withLittleGarbage(() => this.#connect());
+        const nc = await this.#connect();
         if (this.#isClosed) return await nc.close();
         failures = 0;
         this.#connected(nc);

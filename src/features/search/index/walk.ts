@@ -1,6 +1,5 @@
 import { DAY_MS } from '../../../core/model/durations.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
-import { withLittleGarbage } from '../../../core/runtime/memory.ts';
 import type { IndexSource, ListedRow } from '../ports.ts';
 import { type DocumentKey, Documents, LAST_ID } from './documents.ts';
 import type { IndexState, Progress } from './index-state.ts';
@@ -51,7 +50,7 @@ export async function walkIndex(parts: WalkParts): Promise<void> {
     // Uses the absolute difference: a clock that was set back must not delay the next walk.
     const ageMs = Math.abs(clock.now() - checkedAtMs);
     if (next === null && isComplete && ageMs < DAY_MS) await pace.sleep(Math.max(SOON_MS, DAY_MS - ageMs));
-    else await withLittleGarbage(() => walkBlock(parts, next));
+    else await walkBlock(parts, next);
   }
 }
 

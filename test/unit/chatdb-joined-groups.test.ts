@@ -7,6 +7,7 @@ import { ChatLog } from '../../src/core/chatdb/message-log.ts';
 import { ChatReader } from '../../src/core/chatdb/reader.ts';
 import { eventFilter } from '../../src/core/model/event-filter.ts';
 import { includeSet } from '../../src/core/model/include.ts';
+import { namedReader } from '../../src/core/model/named-reader.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { plan } from '../../src/core/sender/attempts.ts';
 import { ReadableChats } from '../../src/features/access/readable.ts';
@@ -143,6 +144,21 @@ describe('groups that chat_lookup joins are one conversation', () => {
       cursor = page.next;
     }
     expect(pages).toEqual([OLD, `any;-;${ANA}`]);
+  });
+
+  test('in a search for conversations, by each id, name and member', async () => {
+    const { fixture, reader, old } = group();
+    fixture.sqlite.exec("UPDATE chat SET display_name = 'Journey' WHERE guid = 'any;+;chat200'");
+    fixture.participant(old, fixture.handle(CLEO));
+    const named = namedReader(reader, {
+      ready: async () => {},
+      names: { nameOf: () => undefined },
+      named: async () => [],
+    });
+    for (const q of ['chat100', 'chat200', 'Trip', 'Journey', CLEO, 'any;+']) {
+      const { items } = await named.listConversations({ limit: 5, offset: 0, q });
+      expect([q, items.map(({ id }) => id)]).toEqual([q, [OLD]]);
+    }
   });
 
   test('in search, also for rows that were indexed before', () => {

@@ -44,7 +44,7 @@ export function listedPage(
   maxRows = Number.POSITIVE_INFINITY,
 ): ListedPage | undefined {
   const after = query.cursor ? positionAt(query.cursor) : undefined;
-  const only = query.ids && chatIdsOf(snapshot, query.ids);
+  const only = query.ids && conversationIdsOf(snapshot, query.ids);
   const found = recent.page(snapshot, { ...query, limit: query.limit + 1, after, only }, maxRows);
   if (found === undefined) return undefined;
   const listed = found.slice(0, query.limit);
@@ -52,10 +52,11 @@ export function listedPage(
   return end === undefined ? { listed } : { listed, next: cursorTo(end) };
 }
 
-/** Returns the row ids of the chats with exactly these guids. */
-function chatIdsOf({ database }: Snapshot, guids: readonly string[]): ReadonlySet<number> {
+/** Returns the row ids of the conversations with exactly these ids, also those of joined groups. */
+function conversationIdsOf(snapshot: Snapshot, guids: readonly string[]): ReadonlySet<number> {
   const sql = 'SELECT c.ROWID FROM json_each(?) i CROSS JOIN chat c ON c.guid = i.value';
-  return new Set(database.all(sql, JSON.stringify(guids)).map(([rowId]) => rowId as number));
+  const rows = snapshot.database.all(sql, JSON.stringify(guids));
+  return new Set(rows.map(([rowId]) => snapshot.conversationRowId(rowId as number)));
 }
 
 /** Reads the conversations of a page. Leaves out those that were deleted since the order was read. */

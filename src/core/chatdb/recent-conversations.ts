@@ -81,7 +81,7 @@ export class RecentConversations {
     return this.#exact.slice(start, start + limit);
   }
 
-  /** Returns one page of these chats. Looks further and further down the list, until the page is full. */
+  /** Returns one page of the conversations with these row ids. Looks further and further down the list, until the page is full. */
   #pageOf(
     only: ReadonlySet<number>,
     snapshot: Snapshot,
@@ -92,7 +92,7 @@ export class RecentConversations {
     for (let examined = FIRST_EXAMINED; ; examined *= 2) {
       if (!this.#settle(snapshot, examined, maxRows)) return undefined;
       const found = this.#exact.filter(
-        (one) => only.has(one.chatId) && (after === undefined || compare(one, after) > 0),
+        (one) => only.has(snapshot.conversationRowId(one.chatId)) && (after === undefined || compare(one, after) > 0),
       );
       if (found.length >= start + limit || this.#exact.length < examined) return found.slice(start, start + limit);
     }

@@ -144,6 +144,18 @@ describe('a row that names another one', () => {
     expect([votesFrom(own), votesFrom(other)]).toEqual([true, false]);
   });
 
+  test("the owner's last vote counts, from whichever address", () => {
+    const poll = contentVectors.find(({ expect }) => /"votes":\["/.test(JSON.stringify(expect.poll) ?? ''));
+    const { related: [vote] = [] } = poll as ContentVector;
+    const from = (address: string) => ({ is_from_me: 1, handle_id: 0, destination_caller_id: address });
+    const related = ['+15550199', 'me@example.org'].map((address) => ({
+      sender: '',
+      columns: { ...vote?.columns, guid: `vote from ${address}`, ...from(address) },
+    }));
+    const options = detailsOf({ ...(poll as ContentVector), related })?.poll?.options ?? [];
+    expect(options.flatMap(({ votes }) => votes)).toEqual(['me@example.org']);
+  });
+
   test('a tapback says which part it is on', () => {
     const guid = '00000048-0000-4000-8000-000000000048';
     const liked: ContentVector = {

@@ -111,7 +111,7 @@ function currentPoll(snapshot: Snapshot, row: Message | Reaction, stored: PollPa
 }
 
 interface PollRows {
-  /** Each sender and the ids of the options in the sender's last vote, in the order of those votes. */
+  /** Each voter's last sender address and the ids of the options in that vote, in the order of those votes. */
   readonly votes: readonly (readonly [sender: string, choices: readonly string[]])[];
   /** The content of the newest row that added an option, which lists all options of the poll. */
   readonly added: PollPayload | undefined;
@@ -127,23 +127,25 @@ function rowsOf(
   const { rows: query } = pollQueriesOf(database.schema);
   const { at } = MESSAGE_COLUMNS;
   const rows = query === undefined || guid === '' ? [] : database.all(query, ...reactionTargets(guid));
-  const votes = new Map<string, readonly string[]>();
+  const votes = new Map<string, PollRows['votes'][number]>();
   let added: PollPayload | undefined;
   const newestFirst = rows.toSorted((one, other) =>
     compareInstants(instantAt(other, at.date), instantAt(one, at.date)),
   );
   for (const row of newestFirst) {
-    const { sender, conversation_id: place } = toMessage(row, snapshot);
+    const { sender, is_from_me: isMine, conversation_id: place } = toMessage(row, snapshot);
     if (!isSameConversation(place, conversation)) continue;
     const isVote = row.at(-2) === VOTE_TYPE;
-    if (isVote ? votes.has(sender) : added !== undefined) continue;
+    // The owner may vote from several addresses.
+    const voter = isMine ? 'me' : sender;
+    if (isVote ? votes.has(voter) : added !== undefined) continue;
     const blob = snapshot.storedBlob(row.at(-1));
     const payload = blob instanceof Uint8Array ? readKeyedArchive(blob, budget) : undefined;
     const poll = payload instanceof Map ? pollPayloadOf(payload, budget) : undefined;
     if (!isVote) added = poll;
-    else if (poll?.choices !== undefined) votes.set(sender, poll.choices);
+    else if (poll?.choices !== undefined) votes.set(voter, [sender, poll.choices]);
   }
-  return { votes: [...votes].toReversed(), added };
+  return { votes: [...votes.values()].toReversed(), added };
 }
 
 /**

@@ -14,45 +14,48 @@ import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
-const path = join(root, 'Messages', 'chat.db');
 
 /** Returns the number of parts that these references name, where one without a part names the first. */
 const partsOf = (targets: readonly string[]): number => new Set(targets.map((one) => targetOf(one).part ?? 0)).size;
 
-test('every reaction is archived, whatever form names its message, and among thousands', () => {
-  const fixture = new ChatFixture(path);
-  const chat = fixture.chat('iMessage;-;+15550100', ['+15550100']);
-  const handle_id = fixture.handle('+15550100');
-  const add = (columns: Record<string, string | number>): number => fixture.message({ chat, handle_id, ...columns });
-  // Some look like a form that refers to another message.
-  const guids = [...Array.from({ length: 100 }, (_, n) => `guid-${n}`), 'bp:guid-0', 'p:0/guid-1', 'größe', '𝒢'];
-  fixture.transaction(() => {
-    for (const guid of [...guids, 'alone']) add({ guid, text: guid });
-    for (const [n, guid] of guids.entries()) {
-      const forms = reactionTargets(guid);
-      for (const form of n % 2 === 0 ? forms : [forms[n % forms.length] ?? '']) {
-        add({ text: 'Loved', associated_message_type: 2000 + (n % 6), associated_message_guid: form });
+test.each(['macos-26', 'utf-16'] as const)(
+  'on %s every reaction is archived, whatever form names its message, and among thousands',
+  (schema) => {
+    const path = join(root, schema, 'chat.db');
+    const fixture = new ChatFixture(path, schema);
+    const chat = fixture.chat('iMessage;-;+15550100', ['+15550100']);
+    const handle_id = fixture.handle('+15550100');
+    const add = (columns: Record<string, string | number>): number => fixture.message({ chat, handle_id, ...columns });
+    // Some look like a form that refers to another message.
+    const guids = [...Array.from({ length: 100 }, (_, n) => `guid-${n}`), 'bp:guid-0', 'p:0/guid-1', 'größe', '𝒢'];
+    fixture.transaction(() => {
+      for (const guid of [...guids, 'alone']) add({ guid, text: guid });
+      for (const [n, guid] of guids.entries()) {
+        const forms = reactionTargets(guid);
+        for (const form of n % 2 === 0 ? forms : [forms[n % forms.length] ?? '']) {
+          add({ text: 'Loved', associated_message_type: 2000 + (n % 6), associated_message_guid: form });
+        }
       }
-    }
-  });
-  const connection = new Connection({ path, home: '/Users/me', log: collectingLog(), decoders: DECODERS });
-  const source = new ArchiveSource(connection);
-  const read = [...source.entries(source.rows(0, source.highestRowId(), 10_000))].flat();
-  const messages = read.map(({ event }) => event.data).filter((data): data is Message => 'body' in data);
-  expect(messages).toHaveLength(guids.length + 1);
-  connection.read((snapshot) => {
-    for (const message of messages) {
-      expect(message.details?.reactions).toEqual(withDetails(snapshot, message).details?.reactions);
-      expect([message.guid, message.details?.reactions.length]).toEqual([
-        message.guid,
-        // A message that all forms name has one reaction for each part.
-        message.guid === 'alone' ? 0 : guids.indexOf(message.guid) % 2 === 0 ? partsOf(reactionTargets('')) : 1,
-      ]);
-    }
-  });
-  connection.close();
-  fixture.close();
-});
+    });
+    const connection = new Connection({ path, home: '/Users/me', log: collectingLog(), decoders: DECODERS });
+    const source = new ArchiveSource(connection);
+    const read = [...source.entries(source.rows(0, source.highestRowId(), 10_000))].flat();
+    const messages = read.map(({ event }) => event.data).filter((data): data is Message => 'body' in data);
+    expect(messages).toHaveLength(guids.length + 1);
+    connection.read((snapshot) => {
+      for (const message of messages) {
+        expect(message.details?.reactions).toEqual(withDetails(snapshot, message).details?.reactions);
+        expect([message.guid, message.details?.reactions.length]).toEqual([
+          message.guid,
+          // A message that all forms name has one reaction for each part.
+          message.guid === 'alone' ? 0 : guids.indexOf(message.guid) % 2 === 0 ? partsOf(reactionTargets('')) : 1,
+        ]);
+      }
+    });
+    connection.close();
+    fixture.close();
+  },
+);
 
 test('a list that has decoded as much as it may says so of a sound message, which is whole when read alone', async () => {
   const large = join(root, 'large', 'chat.db');

@@ -2,18 +2,24 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { SqlValue } from '../../src/core/runtime/sqlite.ts';
+import { openSqlite, type SqlValue } from '../../src/core/runtime/sqlite.ts';
 import { appleDate } from '../../src/features/simulator/chat-database.ts';
 import { loadableSchema, MACOS_VERSIONS, type MacosVersion } from '../../src/features/simulator/macos-versions.ts';
 import { Tables } from '../../src/features/simulator/tables.ts';
 
-export type Schema = `macos-${MacosVersion}` | 'bare';
-export const MACOS_SCHEMAS = MACOS_VERSIONS.map((version) => `macos-${version}` as const);
+/** `utf-16` is macOS 26 in a database of UTF-16, which imessage-exporter has met. */
+export type Schema = `macos-${MacosVersion}` | 'bare' | 'utf-16';
+export const MACOS_SCHEMAS = [...MACOS_VERSIONS.map((version) => `macos-${version}` as const), 'utf-16'] as const;
 
 /** Reports whether Messages can edit, unsend and recover on this schema. */
 export function isSince13(schema: Schema): boolean {
-  return schema !== 'bare' && Number(schema.slice('macos-'.length)) >= 13;
+  return schema !== 'bare' && Number(versionOf(schema)) >= 13;
 }
+
+function versionOf(schema: Exclude<Schema, 'bare'>): MacosVersion {
+  return schema === 'utf-16' ? '26' : (schema.slice('macos-'.length) as MacosVersion);
+}
+
 type Columns = Readonly<Record<string, SqlValue>>;
 
 /** The minimum that decision B1 requires: no index, no trigger, no WAL. */
@@ -35,8 +41,15 @@ function emptyDatabase(schema: Schema): Buffer {
   let bytes = emptyDatabases.get(schema);
   if (bytes === undefined) {
     const folder = mkdtempSync(join(tmpdir(), 'postern-schema-'));
-    const tables = new Tables(join(folder, 'chat.db'));
-    const sql = schema === 'bare' ? BARE : loadableSchema(schema.slice('macos-'.length) as MacosVersion);
+    const path = join(folder, 'chat.db');
+    if (schema === 'utf-16') {
+      const sqlite = openSqlite(path);
+      // The encoding is final once the file has a table.
+      sqlite.exec("PRAGMA encoding = 'UTF-16le'; CREATE TABLE first (id); DROP TABLE first");
+      sqlite.close();
+    }
+    const tables = new Tables(path);
+    const sql = schema === 'bare' ? BARE : loadableSchema(versionOf(schema));
     tables.transaction(() => tables.sqlite.exec(sql));
     tables.close();
     bytes = readFileSync(tables.path);

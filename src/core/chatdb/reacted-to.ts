@@ -1,5 +1,6 @@
 import { shortHash } from '../model/short-hash.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
+import { toText } from './columns.ts';
 import { perSchema } from './schema-info.ts';
 
 /**
@@ -11,10 +12,11 @@ const READ_AT_ONCE = 1000;
 /** The prefixes that `reactionTargets` puts before a guid. */
 const PART = /^(?:bp:|p:-?\d{1,9}\/)/;
 
-// Selects the guids as bytes, so that the next batch begins exactly behind the last guid of this batch. As texts, two
-// different guids with invalid UTF-8 could become equal.
+// Selects the guids also as bytes, so that the next batch begins exactly behind the last guid of this batch. As texts,
+// two different guids with invalid characters could become equal. Only SQLite knows the encoding of the bytes.
 const targetsSql = perSchema(
-  (schema) => `SELECT DISTINCT CAST(associated_message_guid AS BLOB) FROM ${schema.messagesByIndex}
+  (schema) => `SELECT DISTINCT associated_message_guid, CAST(associated_message_guid AS BLOB)
+  FROM ${schema.messagesByIndex}
   WHERE associated_message_guid > CAST(? AS TEXT) AND typeof(associated_message_guid) = 'text'
   ORDER BY associated_message_guid LIMIT ${READ_AT_ONCE}`,
 );
@@ -30,15 +32,13 @@ export class ReactedTo {
   /** Reads all values of `associated_message_guid`, in batches. The column must have an index. */
   constructor(database: ChatDbHandle) {
     for (let after: Uint8Array | undefined = new Uint8Array(); after !== undefined; ) {
-      const targets: readonly Uint8Array[] = database
-        .all(targetsSql(database.schema), after)
-        .map(([target]) => target as Uint8Array);
-      for (const target of targets) {
-        const guid = Buffer.from(target).toString();
+      const targets = database.all(targetsSql(database.schema), after);
+      for (const [target] of targets) {
+        const guid = toText(target);
         this.#add(guid);
         this.#add(guid.replace(PART, ''));
       }
-      after = targets.length < READ_AT_ONCE ? undefined : targets.at(-1);
+      after = targets.length < READ_AT_ONCE ? undefined : (targets.at(-1)?.[1] as Uint8Array);
     }
   }
 

@@ -16,7 +16,7 @@ if (process.channel) {
 // getaddrinfo blocks a libuv thread, and libuv allows it at most half of them: enough for 64 webhooks. Other commands
 // need fewer threads, and starting them takes about 10 ms.
 const [, , first = ''] = process.argv;
-const isServing = first === '' || first.startsWith('-') || ['serve', 'demo', 'run'].includes(first);
+const isServing = first === '' || first.startsWith('-') || ['serve', 'hub', 'demo', 'run'].includes(first);
 if (isServing) process.env.UV_THREADPOOL_SIZE ??= '128';
 
 import('./program/main.mjs');

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { postern as command } from '../support/postern.ts';
 import { freePort, KEY, Service } from '../support/service.ts';
@@ -161,13 +162,37 @@ describe('a configuration that cannot be used', () => {
     expect(stderr).not.toContain('the-key-itself');
   });
 
-  test('names an address that is not of this machine', async () => {
+});
+
+describe('what may pass by itself ends with 69, also under --supervised, so that launchd tries again', () => {
+  test('an address that this machine does not have yet, which is named', async () => {
     const port = await freePort();
     const folder = configured(`[server]\nhost = "192.0.2.1"\nport = ${port}\n[auth]\napi_key = "k"\n`);
     const { exitCode, stderr } = await postern(['serve', '--config-dir', folder]);
-    expect(exitCode).toBe(78);
+    expect(exitCode).toBe(69);
     expect(stderr).toContain('Set another server.host in');
     expect(stderr).toContain('192.0.2.1');
+    const supervised = await postern(['serve', '--supervised', '--config-dir', folder]);
+    expect(supervised.exitCode).toBe(69);
+    expect(supervised.stdout).toContain('this machine has no address 192.0.2.1');
+  });
+
+  test('a state.db that another program holds', async () => {
+    const folder = configured('[server]\nport = 1\n[auth]\napi_key = "k"\n');
+    const holder = openSqlite(join(folder, 'state.db'));
+    holder.exec('BEGIN EXCLUSIVE');
+    const { exitCode, stdout } = await postern(['serve', '--supervised', '--config-dir', folder]);
+    holder.close();
+    expect(exitCode).toBe(69);
+    expect(stdout).toContain('close that one and start Postern again');
+  });
+
+  test('a disk without room for state.db', async () => {
+    const folder = configured('[server]\nport = 1\n[auth]\napi_key = "k"\n');
+    const serve = ['serve', '--supervised', '--config-dir', folder];
+    const { exitCode, stdout } = await postern(serve, {}, 'ulimit -f 40');
+    expect(exitCode).toBe(69);
+    expect(stdout).toContain('it may be full or failing');
   });
 });
 

@@ -144,6 +144,9 @@ async function isPosternAt(url: string): Promise<boolean> {
   );
 }
 
+/** Codes of a full or failing disk, and of a file that another program holds: a later start may succeed. */
+const MAY_PASS = /^(SQLITE_(FULL|IOERR|BUSY|LOCKED)|ENOSPC|EDQUOT|EIO)/;
+
 /** Returns the exit code, the sentence and the advice for a known failure to start; undefined for any other failure. */
 async function startRefusal(
   error: unknown,
@@ -161,8 +164,9 @@ async function startRefusal(
     case 'fleet_key_unusable':
     case 'fleet_line_unusable':
     case 'state_db_unusable': {
-      const { code, message, hint } = error as AppError;
-      const exitCode = code === 'already_running' ? EXIT.portTaken : EXIT.config;
+      const { code, message, hint, cause } = error as AppError;
+      const mayPass = code === 'already_running' || MAY_PASS.test(errorCode(cause) ?? '');
+      const exitCode = mayPass ? EXIT.unavailable : EXIT.config;
       return { exitCode, sentence: `Postern does not start: ${message}`, details: hint === undefined ? [] : [hint] };
     }
     case 'port_taken':
@@ -171,8 +175,9 @@ async function startRefusal(
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
+      // After a login the network may come up later than the service.
       return {
-        exitCode: EXIT.config,
+        exitCode: EXIT.unavailable,
         sentence: `Postern does not start: this machine has no address ${host}.`,
         details: [`Set another server.host in ${path}.`],
       };
@@ -186,7 +191,7 @@ async function startRefusal(
     default:
       if (errorCode(error)?.startsWith('SQLITE_') !== true) return undefined;
       return {
-        exitCode: EXIT.config,
+        exitCode: MAY_PASS.test(errorCode(error) ?? '') ? EXIT.unavailable : EXIT.config,
         sentence: `Postern does not start: state.db in ${config.dir} cannot be used: ${(error as Error).message}.`,
         details: ['Check the disk, and who owns that folder and its files.'],
       };

@@ -42,6 +42,26 @@ describe('the configuration', () => {
     expect((await postern(['config', 'check', '--config-dir', join(root, 'none')])).exitCode).toBe(78);
   });
 
+  test.each([
+    ['serve', 78],
+    ['status', 78],
+    ['config check', 78],
+    ['config key', 78],
+    ['backup FILE', 78],
+    ['fleet join', 78],
+    ['fleet status', 1],
+    ['fleet init', 1],
+    ['doctor', 1],
+  ])('%s explains that --config-dir names a file, and ends with %i', async (line, code) => {
+    const file = join(root, 'file');
+    writeFileSync(file, '', { mode: 0o600 });
+    const args = line.replace('FILE', join(root, 'backup')).split(' ');
+    const { exitCode, stdout, stderr } = await postern([...args, '--config-dir', file]);
+    expect(exitCode).toBe(code);
+    expect(stdout + stderr).toContain('ENOTDIR');
+    expect(stderr).not.toContain('    at ');
+  });
+
   test('a demo that is away is found out by doctor --demo, which says how to start it', async () => {
     const folder = join(root, 'postern-demo');
     mkdirSync(folder, { mode: 0o700 });

@@ -241,6 +241,21 @@ describe('a file that is there', () => {
     expect(mistakesIn(readConfig(folderWith(GOOD, 0o000), environment))).toEqual([expect.stringContaining('EACCES')]);
   });
 
+  test.each([
+    ['ENAMETOOLONG', () => join(root, 'x'.repeat(300))],
+    ['ENOTDIR', () => join(folderWith(GOOD), 'config.toml')],
+    [
+      'ELOOP',
+      () => {
+        const link = newFolder();
+        symlinkSync(link, link);
+        return link;
+      },
+    ],
+  ])('is refused if its folder cannot be entered: %s', (code, folder) => {
+    expect(mistakesIn(readConfig(folder(), environment))).toEqual([expect.stringContaining(code)]);
+  });
+
   test('is a warning when others may read it', () => {
     const folder = folderWith(GOOD);
     for (const [mode, warnings] of [

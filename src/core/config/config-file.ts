@@ -41,8 +41,8 @@ export function configPath(folder: string): string {
 /** Reads and checks the configuration in `folder`. Mistakes are returned, never thrown. */
 export function readConfig(folder: string, environment: Environment): ConfigReading {
   const path = configPath(folder);
-  if (!exists(path)) return { state: 'absent', path };
   const text = readText(path);
+  if (text === undefined) return { state: 'absent', path };
   if ('mistake' in text) return { state: 'unusable', path, mistakes: [text.mistake], warnings: [] };
   const checked = checkConfigText(text.text, folder, environment);
   const warnings = [...text.warnings, ...checked.warnings];
@@ -69,8 +69,10 @@ function tooLong(size: number): string {
   return `The file has ${size} bytes; a configuration may have at most ${MAX_BYTES}.`;
 }
 
-function readText(path: string): { text: string; warnings: readonly string[] } | { mistake: string } {
+/** Returns the text of a file; undefined if it does not exist. */
+function readText(path: string): { text: string; warnings: readonly string[] } | { mistake: string } | undefined {
   try {
+    if (!exists(path)) return undefined;
     const file = statSync(path);
     const { size, mode } = file;
     // Reading a named pipe would wait until another program opens it for writing.

@@ -36,8 +36,8 @@ export function fileModes(folder: string): readonly Finding[] {
     { path: folder, mode: 0o700 },
     { path: join(folder, 'config.toml'), mode: 0o600 },
     { path: join(folder, 'state.db'), mode: 0o600 },
-  ].filter(({ path }) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0);
-  if (((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & 0o022) !== 0) {
+  ].filter(({ path }) => (modeOf(path) & 0o077) !== 0);
+  if ((modeOf(folder) & 0o022) !== 0) {
     return [
       fault(
         'file_modes',
@@ -55,6 +55,15 @@ export function fileModes(folder: string): readonly Finding[] {
       `Run: chmod ${mode.toString(8)} ${quoted(path)}`,
     ),
   );
+}
+
+/** Returns the mode of a file; 0 if it is absent or cannot be examined, which `configuration` reports. */
+function modeOf(path: string): number {
+  try {
+    return statSync(path).mode;
+  } catch {
+    return 0;
+  }
 }
 
 export function diskSpace(folder: string): Finding {

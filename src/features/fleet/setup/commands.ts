@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ClientContext, EXIT } from '../../../core/cli/context.ts';
 import { count, gathered, helpExamples, nonEmpty, type Runs } from '../../../core/cli/declaration.ts';
-import { isAppError } from '../../../core/model/errors.ts';
+import { errorCode, isAppError } from '../../../core/model/errors.ts';
 import { isMember } from '../protocol/names.ts';
 
 /** The commands that set up a fleet, and that make this machine a member of one. */
@@ -58,7 +58,7 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
 
 type Given<Args extends unknown[]> = [...Args, options: never, context: ClientContext];
 
-/** Makes a command print what it throws as an AppError. */
+/** Makes a command print its failure as a sentence. */
 function reported<Args extends unknown[]>(load: () => Promise<(...given: Given<Args>) => Promise<number>>) {
   return async () => {
     const command = await load();
@@ -66,10 +66,15 @@ function reported<Args extends unknown[]>(load: () => Promise<(...given: Given<A
       try {
         return await command(...given);
       } catch (error) {
-        if (!isAppError(error)) throw error;
         const context = given.at(-1) as ClientContext;
-        context.stderr(error.message, ...(error.hint === undefined ? [] : [`  ${error.hint}`]));
-        return EXIT_CODES[error.code] ?? EXIT.refusedInput;
+        if (isAppError(error)) {
+          context.stderr(error.message, ...(error.hint === undefined ? [] : [`  ${error.hint}`]));
+          return EXIT_CODES[error.code] ?? EXIT.refusedInput;
+        }
+        // Also reports errors of the system, such as a full disk. Any other error is a bug, and is thrown.
+        if (!/^E[A-Z]+$/.test(errorCode(error) ?? '')) throw error;
+        context.stderr(`${(error as Error).message}.`);
+        return EXIT.crash;
       }
     };
   };
@@ -78,6 +83,7 @@ function reported<Args extends unknown[]>(load: () => Promise<(...given: Given<A
 const EXIT_CODES: Readonly<Record<string, number>> = {
   broker_away: EXIT.unavailable,
   certificates_not_made: EXIT.crash,
+  configuration_unusable: EXIT.config,
 };
 
 function located(command: Command): Command {

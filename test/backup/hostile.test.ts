@@ -53,13 +53,14 @@ async function restored(file: string) {
 test('a backup of somebody else: what it would run, open and post to is named before the first start', async () => {
   const { exitCode, text } = await restored(
     backupWith(
-      `${CONFIG}[server]\nhost = "0.0.0.0"\n[backend]\nosascript_path = "/Users/Shared/evil"\n`,
+      `${CONFIG}[server]\nhost = "0.0.0.0"\n[bluebubbles]\nport = 1234\nhost = "::"\n[backend]\nosascript_path = "/Users/Shared/evil"\n`,
       `INSERT INTO webhook (id, url, events, created_at) VALUES ('w', 'https://user:secret@evil.example/x', '["message.received"]', '2026-11-22T11:00:00Z');
        INSERT INTO consumer (name, row_id, change) VALUES ('webhook/w', 0, 0);`,
     ),
   );
   expect(text).toContain('The webhooks post to evil.example.');
   expect(text).toContain('Postern will listen on 0.0.0.0.');
+  expect(text).toContain('Postern will listen on ::.');
   expect(text).toContain('Postern will send with the program /Users/Shared/evil, not with osascript of this machine.');
   expect(text).not.toContain('secret');
   expect(exitCode).toBe(0);

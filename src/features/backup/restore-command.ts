@@ -5,7 +5,7 @@ import { type Context, EXIT, folderOf } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { copyable } from '../../core/cli/invocation.ts';
 import { oneLine } from '../../core/cli/output/text.ts';
-import type { Config } from '../../core/config/config.ts';
+import { type Config, sectionsOf } from '../../core/config/config.ts';
 import { checkConfigText, removeIfThere, writeDraft } from '../../core/config/config-file.ts';
 import { usualValues } from '../../core/config/setting.ts';
 import { SETTINGS } from '../../core/config/settings.ts';
@@ -99,22 +99,20 @@ function stateOf(path: string, draft: string, features: readonly Feature[]): Res
 }
 
 /**
- * Describes what the backup decides: the webhooks, and two settings if they differ from their defaults: the address to
+ * Describes what the backup decides: the webhooks, and settings that differ from their defaults: the addresses to
  * listen on, and the program that sends. Somebody else may have made the backup, so the user reads this before the first
  * start.
  */
-function decided(
-  { server, backend }: Config,
-  { webhooks }: RestoredState,
-  { environment }: Context,
-): readonly string[] {
-  const { host } = usualValues(SETTINGS.server, environment);
+function decided(config: Config, { webhooks }: RestoredState, { environment }: Context): readonly string[] {
+  const { backend } = config;
   const { osascriptPath } = usualValues(SETTINGS.backend, environment);
   const receivers = [...new Set(webhooks.map((url) => new URL(url).host))];
   const named = receivers.slice(0, MAX_NAMED).join(', ') + (receivers.length > MAX_NAMED ? ' and others' : '');
   return [
     ...(receivers.length === 0 ? [] : [`The webhooks post to ${named}.`]),
-    ...(server.host === host ? [] : [`Postern will listen on ${server.host}.`]),
+    ...sectionsOf(environment)
+      .filter(({ settings, valuesIn }) => valuesIn(config).host !== usualValues(settings, environment).host)
+      .map(({ valuesIn }) => `Postern will listen on ${valuesIn(config).host}.`),
     ...(backend.osascriptPath === osascriptPath
       ? []
       : [`Postern will send with the program ${backend.osascriptPath}, not with osascript of this machine.`]),

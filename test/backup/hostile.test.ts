@@ -85,6 +85,12 @@ test('an approved send that somebody put into a backup is void, so the first sta
   expect(readFileSync(join(folder, 'state.db')).includes('send me')).toBe(false);
 });
 
+test('a configuration that begins with a byte order mark is restored', async () => {
+  const { exitCode, folder } = await restored(backupWith(`\uFEFF${CONFIG}`));
+  expect(exitCode).toBe(0);
+  expect(existsSync(join(folder, 'config.toml'))).toBe(true);
+});
+
 test('a configuration that no start would read is refused by restore already', async () => {
   const { exitCode, text, folder } = await restored(backupWith(`${CONFIG}# ${'x'.repeat(1024 * 1024)}\n`));
   expect(text).toContain('config.toml: The file has 1048');

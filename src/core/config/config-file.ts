@@ -59,7 +59,8 @@ export function checkConfigText(
 ): ReturnType<typeof checkConfig> {
   const size = Buffer.byteLength(text);
   if (size > MAX_BYTES) return { mistakes: [tooLong(size)], warnings: [] };
-  const parsed = parseToml(text);
+  // TOML forbids a byte order mark, but editors on Windows write one.
+  const parsed = parseToml(text.replace(/^\uFEFF/, ''));
   return 'syntaxError' in parsed
     ? { mistakes: [parsed.syntaxError], warnings: [] }
     : checkConfig(parsed.tables, folder, environment);

@@ -99,7 +99,14 @@ test('the number of unread messages is left out where only reading all of them w
     chat_number: chat,
     is_group: false,
     service: null,
-    last_message: { id: '1', sender: '+15550100', is_from_me: false, body: 'Hello', timestamp: '2026-01-01T00:00:00Z' },
+    last_message: {
+      id: '1',
+      sender: '+15550100',
+      is_from_me: false,
+      status: 'delivered',
+      body: 'Hello',
+      timestamp: '2026-01-01T00:00:00Z',
+    },
   });
 });
 

@@ -104,6 +104,7 @@ export function withConversationDetails(
           id: last.id,
           sender: last.sender,
           is_from_me: last.is_from_me,
+          status: last.status,
           body: brief(last.body),
           ...sentenceOfLast(snapshot, last),
           timestamp: last.timestamp,

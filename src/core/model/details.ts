@@ -1,4 +1,5 @@
 import type { AddedToFile, MessageContent } from './content.ts';
+import type { MessageStatus } from './message.ts';
 import type { Reaction } from './reaction.ts';
 import type { ServiceReason } from './send-service.ts';
 
@@ -107,6 +108,8 @@ export interface LastMessage {
   readonly id: string;
   readonly sender: string;
   readonly is_from_me: boolean;
+  /** Earlier versions of a Mac omit it. */
+  readonly status?: MessageStatus | undefined;
   /** At most 200 characters. */
   readonly body: string;
   /** The message's `sentence` from its details, for lists that also show messages without text. */

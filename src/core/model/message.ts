@@ -1,8 +1,9 @@
 import type { MessageDetails } from './details.ts';
 import type { Names } from './names.ts';
 
-/** Delivery status (decision B7). Incoming messages are `delivered` or `read`. */
-export type MessageStatus = 'pending' | 'sent' | 'delivered' | 'read' | 'failed';
+/** Delivery statuses (decision B7). Incoming messages are `delivered` or `read`. */
+export const MESSAGE_STATUSES = ['pending', 'sent', 'delivered', 'read', 'failed'] as const;
+export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 
 /** A message, in exactly the contract's shape and field order. Serialised unchanged. */
 export interface Message {

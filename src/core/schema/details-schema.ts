@@ -9,6 +9,7 @@ import {
   TRANSFER_STATES,
 } from '../model/details.ts';
 import type { ListedAttachment } from '../model/listed-attachment.ts';
+import { MESSAGE_STATUSES } from '../model/message.ts';
 import { SERVICE_REASONS } from '../model/send-service.ts';
 import { contentMembers, contentMembersWith } from './content-schema.ts';
 import { reactionSchema } from './reaction-schema.ts';
@@ -38,6 +39,7 @@ export const conversationDetailsSchema = shapeOf<ConversationDetails>()(
           id: z.string(),
           sender: z.string(),
           is_from_me: z.boolean(),
+          status: z.enum(MESSAGE_STATUSES).optional().meta({ description: 'Earlier versions of a Mac omit it.' }),
           body: briefBody,
           sentence: z
             .string()

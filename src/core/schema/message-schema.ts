@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Message } from '../model/message.ts';
+import { MESSAGE_STATUSES, type Message } from '../model/message.ts';
 import { detailsLeftOut } from './content-schema.ts';
 import { messageDetailsSchema } from './details-schema.ts';
 import { namesSchema } from './names-schema.ts';
@@ -17,7 +17,7 @@ export const messageSchema = shapeOf<Message>()(
       attachments: z.array(z.string()).readonly().meta({ description: 'Absolute paths on the host.' }),
       timestamp: z.iso.datetime({ precision: 0 }),
       is_from_me: z.boolean(),
-      status: z.enum(['pending', 'sent', 'delivered', 'read', 'failed']),
+      status: z.enum(MESSAGE_STATUSES),
       details: messageDetailsSchema.optional(),
       details_left_out: detailsLeftOut,
       names: namesSchema.optional(),

@@ -119,6 +119,7 @@ const LAST_MESSAGE: KeyRules<LastMessage> = {
   id: 'shown',
   sender: 'shown',
   is_from_me: 'shown',
+  status: 'shown',
   body: 'shown',
   sentence: 'shown',
   group_event: GROUP_EVENT,

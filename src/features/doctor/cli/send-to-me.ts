@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Diagnostics, NewRow } from '../../../client/diagnostics-types.ts';
+import { MESSAGE_STATUSES } from '../../../core/model/message.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
 import { MAX_WATCH_SECONDS } from '../request.ts';
 import { absent, found, type Observation, type ReportedValue } from './observation.ts';
@@ -19,8 +20,6 @@ export const PARTS = {
   line_separator: 'before\u2028after',
 } as const;
 const TEXT = Object.values(PARTS).join(' / ');
-
-const STATUSES = ['pending', 'sent', 'delivered', 'read', 'failed'] as const;
 
 /** A PNG of one pixel. */
 export const PICTURE = Buffer.from(
@@ -89,7 +88,7 @@ async function attempt(
     return {
       atMs,
       id: id === '' ? null : id,
-      answer: found({ accepted: true, row_known: id !== '', status: oneOf(STATUSES, status), took_ms: tookMs }),
+      answer: found({ accepted: true, row_known: id !== '', status: oneOf(MESSAGE_STATUSES, status), took_ms: tookMs }),
     };
   } catch (error) {
     return { atMs, id: null, answer: observedRefusal(error) };

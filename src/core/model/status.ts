@@ -138,6 +138,8 @@ export interface StatusReport {
     readonly age_s: number | null;
     /** Only at a hub: the event's offset. `row_id` is 0 there. */
     readonly offset?: string | undefined;
+    /** Only at a hub: an offset some events before that one, to read the newest events. */
+    readonly earlier?: string | undefined;
   };
   /** The operations that the service has. */
   readonly operations?: readonly string[] | undefined;

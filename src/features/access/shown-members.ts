@@ -247,7 +247,7 @@ export const statusRules = (own: ReadonlySet<string>): KeyRules<StatusReport> =>
   uptime_s: 'shown',
   backend: { connected: 'shown', message: 'shown' },
   newest_row: 'shown',
-  newest_event: { row_id: 'shown', age_s: 'shown', offset: 'shown' },
+  newest_event: { row_id: 'shown', age_s: 'shown', offset: 'shown', earlier: 'shown' },
   operations: 'shown',
   macs: 'hidden',
   webhooks: (all, chats) => all.filter(({ id }) => own.has(id)).map((one) => narrowed(one, WEBHOOK, chats)),

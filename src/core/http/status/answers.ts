@@ -73,6 +73,9 @@ export const statusSchema = shapeOf<StatusReport>()(
         row_id: z.int(),
         age_s: z.int().nullable(),
         offset: z.string().optional().meta({ description: 'Only at a hub, where `row_id` is 0.' }),
+        earlier: z.string().optional().meta({
+          description: 'Only at a hub: an offset about 100 events earlier, from which to read the newest ones.',
+        }),
       }),
       operations: z.array(z.string()).readonly().optional().meta({
         description: 'The operations of this document that the service has.',

@@ -3,8 +3,11 @@ import { droppedWarnings, type StatusReport } from '../../../core/model/status.t
 import type { FleetParts } from '../protocol/connection.ts';
 import type { HubWebhooks } from './hub-webhooks.ts';
 import type { Macs } from './macs.ts';
-import { placeText } from './place.ts';
+import { placeOf, placeText } from './place.ts';
 import type { StreamTail } from './stream-tail.ts';
+
+/** Number of events that a page which shows the newest ones begins with. */
+const EARLIER = 100;
 
 export interface HubStatusParts extends Pick<FleetParts, 'connection' | 'clock'> {
   readonly tail: StreamTail;
@@ -47,12 +50,20 @@ export class HubStatus {
     return { connected: true, message };
   }
 
+  /** Returns an offset `EARLIER` events before the end; {} if none of those can be opened. */
+  #earlier(): { readonly earlier?: string } {
+    const { channel, last } = this.#parts.tail;
+    const rowId = last.rowId - EARLIER;
+    const place = rowId <= channel.base.rowId ? channel.base : channel.after({ rowId, change: 0 }, 1)?.[0]?.offset;
+    return place === undefined ? {} : { earlier: placeText(placeOf(place)) };
+  }
+
   async report(): Promise<StatusReport> {
     const { tail, macs, clock, version, operations, webhooks } = this.#parts;
     const { last } = tail.channel;
     const summaries = await webhooks.summaries();
     const warnings = droppedWarnings(summaries);
-    const place = tail.isFilled && 'stream' in last ? { offset: placeText(tail.last) } : {};
+    const place = tail.isFilled && 'stream' in last ? { offset: placeText(tail.last), ...this.#earlier() } : {};
     return {
       version,
       uptime_s: Math.floor((clock.monotonic() - this.#startedMs) / 1000),

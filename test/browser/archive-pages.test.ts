@@ -29,6 +29,11 @@ inBrowser(
       expect(await page.locator('h2').allTextContents()).toEqual(['Friday, 1 May 2026', 'Saturday, 2 May 2026']);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
       expect(await page.evaluate('getComputedStyle(document.querySelector(".bubble")).borderRadius')).toBe('18px');
+      // A section cuts what reaches over its edge, such as the tail of a bubble.
+      const room = `Math.min(...[...document.querySelectorAll('.theirs > .bubble')].map(
+        (each) => each.getBoundingClientRect().left - each.closest('section').getBoundingClientRect().left,
+      ))`;
+      expect(await page.evaluate(room)).toBeGreaterThanOrEqual(6);
       expect(complaints).toEqual([]);
     } finally {
       await browser.close();

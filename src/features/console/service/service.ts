@@ -49,6 +49,8 @@ const NEEDED: Readonly<Record<Scope, string>> = {
 };
 export const may = (scope: Scope): boolean =>
   serves(NEEDED[scope]) && (isOwner() || (key?.scopes ?? []).includes(scope));
+/** Reports whether the service is that of several Macs. */
+export const isHub = (): boolean => status?.macs !== undefined;
 export const macs = (): readonly HubMac[] => status?.macs ?? [];
 
 /** Returns how the owner starts commands; undefined until the owner has been signed in on this page. */

@@ -24,8 +24,16 @@ function formatter(options: Intl.DateTimeFormatOptions): (time: Date) => string 
 
 const clock = formatter({ timeStyle: 'short' });
 const exactClock = formatter({ timeStyle: 'medium' });
+const millisecondClock = formatter({
+  hour: 'numeric',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+});
 const date = formatter({ dateStyle: 'medium' });
+const digits = formatter({ dateStyle: 'short' });
 const dateAndClock = formatter({ dateStyle: 'medium', timeStyle: 'short' });
+const dateAndExactClock = formatter({ dateStyle: 'medium', timeStyle: 'medium' });
 const weekday = formatter({ weekday: 'long' });
 const shortDate = formatter({ month: 'short', day: 'numeric' });
 const dayAndDate = formatter({ weekday: 'long', month: 'long', day: 'numeric' });
@@ -50,27 +58,41 @@ export function fieldTimeOf(atMs: number): string {
   return new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-/** Returns the time of day (today), "Yesterday", the weekday (less than six days ago), or the date (older). */
+/** Returns the time of day (today), "Yesterday", the weekday (less than six days ago), or the date in digits (older). */
 export function shortTimeOf(at: string | number): string {
   const time = new Date(at);
   if (isToday(time)) return clock(time);
   if (isToday(time, 1)) return 'Yesterday';
   if (Date.now() - time.getTime() < 6 * 86_400_000) return weekday(time);
-  return date(time);
+  return digits(time);
 }
 
-/** Returns the time with seconds. Adds the day unless it is today, and the year unless it is the current year. */
-export function exactTimeOf(at: string | number): string {
+/** Returns the time with seconds if it is today, or else the date and the time. */
+export function momentOf(at: string | number): string {
   const time = new Date(at);
-  if (isToday(time)) return exactClock(time);
-  return `${(isThisYear(time) ? shortDate : date)(time)}, ${exactClock(time)}`;
+  return isToday(time) ? exactClock(time) : dateAndClock(time);
 }
 
-/** Returns "Today", "Yesterday", or the date with its weekday. */
+/** Returns the time with its date and seconds, for somebody who points at a shorter one. */
+export const fullTimeOf = (at: string | number): string => dateAndExactClock(new Date(at));
+
+/**
+ * Returns the time with seconds, and with milliseconds if `isPrecise`. Adds the day unless it is today, and the year
+ * unless it is the current year.
+ */
+export function exactTimeOf(at: string | number, isPrecise = false): string {
+  const time = new Date(at);
+  const clocked = (isPrecise ? millisecondClock : exactClock)(time);
+  if (isToday(time)) return clocked;
+  return `${(isThisYear(time) ? shortDate : date)(time)}, ${clocked}`;
+}
+
+/** Returns "Today", "Tomorrow", "Yesterday", or the date with its weekday. */
 export function dayOf(at: string | number): string {
   const time = new Date(at);
   if (isToday(time)) return 'Today';
   if (isToday(time, 1)) return 'Yesterday';
+  if (isToday(time, -1)) return 'Tomorrow';
   return (isThisYear(time) ? dayAndDate : dayAndYear)(time);
 }
 

@@ -2,17 +2,17 @@
 
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Approval } from '../../../../client/access-types.ts';
 import type { KeptFile } from '../../../../core/model/kept-file.ts';
 import { visibleParts } from '../../../../core/model/visible.ts';
 import { Avatar, Faces } from '../../parts/avatar.tsx';
 import { Exactly } from '../../parts/exactly.tsx';
 import { Countdown, Icon, Note } from '../../parts/parts.tsx';
+import { NameList } from '../../parts/quoting.tsx';
 import { conversationOf, peopleIn, recipientOf } from '../../service/directory.ts';
 import { pathOfConversation } from '../../service/route.ts';
 import { keyName, may } from '../../service/service.ts';
-import { bytesOf, counted, listed, personOf, timeOf } from '../../service/words.ts';
+import { bytesOf, counted, personOf, timeOf } from '../../service/words.ts';
 
 export type Decision = 'approve' | 'deny';
 
@@ -20,8 +20,6 @@ export type Decision = 'approve' | 'deny';
 export interface Outcome {
   readonly sentence: string;
   readonly isBad: boolean;
-  /** True if the card had the focus, which its outcome then takes. */
-  readonly hadFocus: boolean;
 }
 
 interface CardProps {
@@ -45,12 +43,13 @@ export function ApprovalCard({ approval, names, outcome, decide }: CardProps): V
     <article class="card ask" data-id={id} data-ended={outcome === undefined ? undefined : ''}>
       <div class="to">
         {conversation ? <Faces people={peopleIn(conversation)} /> : <Avatar name={name} id={members[0] ?? to} />}
-        <h2 class="grow" dir="auto">
-          <Exactly text={`To ${name}`} />
+        <h2 class="grow">
+          To <NameList names={[name]} />
         </h2>
         <span class="time-left">{outcome === undefined && <Countdown from={from} until={until} />}</span>
-        <p class="quiet small address" dir="auto">
-          <Exactly text={readersOf(approval)} />
+        <p class="quiet small address">
+          {members.length > 1 && 'Read by '}
+          <NameList names={readersOf(approval)} />
         </p>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs a way to scroll it by keyboard. */}
@@ -73,11 +72,11 @@ export function ApprovalCard({ approval, names, outcome, decide }: CardProps): V
 }
 
 /** Names the readers with their addresses, because only an address identifies a person. */
-function readersOf({ to, members, names }: Approval): string {
-  if (members.length < 2) return to;
+function readersOf({ to, members, names }: Approval): readonly string[] {
+  if (members.length < 2) return [to];
   const withAddress = (one: string): string =>
     personOf(one, names) === one ? one : `${personOf(one, names)} (${one})`;
-  return `Read by ${listed(members.map(withAddress))}`;
+  return members.map(withAddress);
 }
 
 const FileRow = ({ name, bytes, sha256 }: KeptFile): VNode => (
@@ -152,8 +151,10 @@ function Actions({ approval, isOdd, decide }: ActionsProps): VNode {
       class={isFirst ? 'btn first' : 'btn'}
       data-do={decision}
       aria-label={`${words}: to ${recipientOf(approval)}`}
-      disabled={isBusy.value}
+      // A disabled button would lose the focus.
+      aria-disabled={isBusy.value}
       onClick={() => {
+        if (isBusy.value) return;
         isBusy.value = true;
         void decide(approval, decision).finally(() => {
           isBusy.value = false;
@@ -178,14 +179,8 @@ function Actions({ approval, isOdd, decide }: ActionsProps): VNode {
 }
 
 /** How the send ended. */
-function OutcomeLine({ outcome }: Pick<CardProps, 'outcome'>): VNode {
-  const line = useRef<HTMLParagraphElement>(null);
-  useLayoutEffect(() => {
-    if (outcome?.hadFocus) line.current?.focus();
-  }, [outcome]);
-  return (
-    <p class="outcome" ref={line} hidden={outcome === undefined} tabIndex={outcome?.hadFocus ? -1 : undefined}>
-      {outcome && <span class={`state ${outcome.isBad ? 'bad' : 'off'}`}>{outcome.sentence}</span>}
-    </p>
-  );
-}
+const OutcomeLine = ({ outcome }: Pick<CardProps, 'outcome'>): VNode => (
+  <p class="outcome" hidden={outcome === undefined}>
+    {outcome && <span class={`state ${outcome.isBad ? 'bad' : 'off'}`}>{outcome.sentence}</span>}
+  </p>
+);

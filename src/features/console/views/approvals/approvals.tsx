@@ -38,9 +38,22 @@ const minute = signal(0);
 
 const isOpen = ({ outcome }: Shown): boolean => outcome === undefined;
 
-/** Reports whether the card of an approval has the focus. */
-const hasFocus = (id: string): boolean =>
-  document.activeElement?.closest<HTMLElement>('#approval-list [data-id]')?.dataset.id === id;
+/**
+ * Moves the focus out of a card that has ended: to the text of the next one that waits, or else to the title. Not to a
+ * button, because a second press of Enter would then decide about a text that nobody has read.
+ */
+function leaveCard(id: string): void {
+  const card = document.activeElement?.closest<HTMLElement>('#approval-list [data-id]');
+  if (card?.dataset.id !== id) return;
+  const others = [...document.querySelectorAll<HTMLElement>('#approval-list [data-id]:not([data-ended])')];
+  const isAfter = (other: HTMLElement): boolean => (card.compareDocumentPosition(other) & 4) !== 0;
+  const next = others.find(isAfter) ?? others.find((other) => other !== card);
+  const to = (next ?? document).querySelector<HTMLElement>(next === undefined ? '#approvals h1' : '.exact');
+  if (to === null) return;
+  to.tabIndex = next === undefined ? -1 : 0;
+  // Nothing moves under a pointer.
+  to.focus({ preventScroll: document.activeElement?.matches(':focus-visible') === false });
+}
 
 async function read(): Promise<void> {
   const all = await call<readonly Approval[]>('approvals?include=contacts');
@@ -57,7 +70,8 @@ async function read(): Promise<void> {
   const kept = before.map((one) => {
     const { id } = one.approval;
     if (ids.has(id) || !isOpen(one)) return one;
-    return { ...one, outcome: { sentence: elsewhere, isBad: false, hadFocus: hasFocus(id) } };
+    leaveCard(id);
+    return { ...one, outcome: { sentence: elsewhere, isBad: false } };
   });
   const added = held
     .filter(({ id }) => !before.some(({ approval }) => approval.id === id))
@@ -84,10 +98,10 @@ async function show(): Promise<void> {
 
 const ENDS: Readonly<Record<ApprovalState, readonly [kind: string, word: string]>> = {
   held: ['', 'held'],
-  sent: ['good', 'Sent'],
+  sent: ['good', 'Handed over'],
   scheduled: ['good', 'Scheduled'],
   approved: ['accent', 'Approved'],
-  pending: ['accent', 'Handed over'],
+  pending: ['good', 'Handed over'],
   failed: ['bad', 'Failed'],
   unknown: ['warn', 'Unknown'],
   denied: ['bad', 'Denied'],
@@ -97,15 +111,14 @@ const ENDS: Readonly<Record<ApprovalState, readonly [kind: string, word: string]
 };
 
 async function decide({ id, shown }: Approval, decision: Decision): Promise<void> {
-  // Looks for the focus before the buttons are disabled, because a disabled button loses the focus.
-  const hadFocus = hasFocus(id);
   const path = `approvals/${encodeURIComponent(id)}`;
   try {
     await call(`${path}/${decision}`, { method: 'POST', body: decision === 'approve' ? { shown } : {} });
+    leaveCard(id);
     const { state, problem } = await call<Approval>(`${path}?wait=30`);
     const isBad = ['failed', 'unknown', 'void'].includes(state);
     const [, word] = ENDS[state] ?? ['', state];
-    const outcome = { sentence: `${word}${problem === null ? '' : ` (${problem})`}`, isBad, hadFocus };
+    const outcome = { sentence: `${word}${problem === null ? '' : ` (${problem})`}`, isBad };
     cards.value = cards.value?.map((one) => (one.approval.id === id && isOpen(one) ? { ...one, outcome } : one));
     const said = isBad ? `${word}: ${problem ?? 'see Messages'}` : word;
     toast(decision === 'deny' ? 'Denied: nothing is sent' : said, isBad);
@@ -191,7 +204,7 @@ function DecidedRow(approval: Approval): VNode {
       </span>
       <span class="quiet small num">{at === null ? '' : timeOf(at)}</span>
       <span class="quiet small cut" title={problem ?? undefined}>
-        {`${keyName(key, names.value)} · ${who}`}
+        <bdi>{keyName(key, names.value)}</bdi> · <bdi>{who}</bdi>
       </span>
     </li>
   );

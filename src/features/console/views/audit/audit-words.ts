@@ -3,12 +3,12 @@
 import type { AuditAction } from '../../../../client/access-types.ts';
 
 export const ACTIONS: Readonly<Record<AuditAction, string>> = {
-  read: 'reads',
-  event: 'listens',
-  send: 'sends',
-  schedule: 'schedules',
-  approval: 'decides',
-  refused: 'tries',
+  read: 'read',
+  event: 'events',
+  send: 'send',
+  schedule: 'send later',
+  approval: 'decision',
+  refused: 'attempt',
   key: 'key',
   webhook: 'webhook',
 };
@@ -20,8 +20,9 @@ const OUTCOMES: Readonly<Record<string, OutcomeWords>> = {
   shown: ['', 'shown'],
   asked: ['', 'asked'],
   held: ['warn', 'waits for you'],
-  sent: ['good', 'sent'],
-  pending: ['accent', 'handed over'],
+  // Messages has both. What became of it afterwards is not recorded.
+  sent: ['good', 'handed over'],
+  pending: ['good', 'handed over'],
   scheduled: ['accent', 'scheduled'],
   approved: ['good', 'approved'],
   denied: ['bad', 'denied'],

@@ -12,7 +12,7 @@ import { call, pageOf } from '../../service/api.ts';
 import { nameIn, readDirectory, recipientOf } from '../../service/directory.ts';
 import type { Route, View } from '../../service/route.ts';
 import { keyName, namesOfKeys } from '../../service/service.ts';
-import { addressIn, exactTimeOf, number, personOf } from '../../service/words.ts';
+import { addressIn, fullTimeOf, number, personOf, timeOf } from '../../service/words.ts';
 import { csvOf } from './audit-csv.ts';
 import { ACTIONS, outcomeIn } from './audit-words.ts';
 
@@ -242,7 +242,7 @@ const None = (): VNode =>
     </Empty>
   );
 
-const COLUMNS = ['Time', 'Key', 'Did', 'Outcome', 'With', 'Times'];
+const COLUMNS = ['Time', 'Key', 'What', 'Outcome', 'With', 'Times'];
 
 const Lines = (): VNode => (
   <>
@@ -271,8 +271,8 @@ function Line(entry: AuditEntry): VNode {
   const [kind, word] = outcomeIn(outcome);
   return (
     <div class="aud">
-      <time class="small quiet cut" dateTime={at} title={new Date(at).toLocaleString()}>
-        {exactTimeOf(at)}
+      <time class="small quiet cut" dateTime={at} title={fullTimeOf(at)}>
+        {timeOf(at)}
       </time>
       <span class="duo">
         <span class="cut" dir="auto" title={key}>

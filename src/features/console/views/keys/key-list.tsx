@@ -6,12 +6,13 @@ import { type KeyRecord, MAX_KEYS } from '../../../../client/key-types.ts';
 import { Meter } from '../../parts/charts.tsx';
 import { Exactly } from '../../parts/exactly.tsx';
 import { Button, CodeLine, Empty, Icon, Note, PageHead, Table, Tag } from '../../parts/parts.tsx';
+import { NameList } from '../../parts/quoting.tsx';
 import { toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { commandOf, forgetKeys } from '../../service/service.ts';
-import { agoOf, number } from '../../service/words.ts';
+import { agoOf, counted, number } from '../../service/words.ts';
 import { KeyMenu, pathOfKey } from './key-actions.tsx';
-import { APPROVAL, expiryOf, kindOf, peopleOnList, readsWith } from './key-words.ts';
+import { APPROVAL, expiryOf, kindOf, nameOfEntry, peopleOnList, readsWith } from './key-words.ts';
 
 /** A key with less than this share of its cap left is nearly used up. */
 const SCARCE = 0.2;
@@ -63,9 +64,9 @@ const ClosedNotes = ({ keys, again }: ListProps): VNode => (
         <Note key={`${id} ${group}`} kind="warn">
           <p>
             <strong>
-              {name} may not write to {peopleOnList([group])} any more
+              <NameList names={[name]} /> may not write to <NameList names={[nameOfEntry(group)]} /> any more
             </strong>
-            : {peopleOnList(joined)} joined since you listed it.
+            : <NameList names={joined.map(nameOfEntry)} /> joined since you listed it.
           </p>
           <p class="acts">
             <Button
@@ -204,7 +205,7 @@ function TodayTags({ today }: { readonly today: KeyUse | undefined }): VNode | n
     <span class="row wrap">
       {read > 0 && <Tag>{number(read)} read</Tag>}
       {asked > sent && <Tag kind="warn">{number(asked)} asked</Tag>}
-      {sent > 0 && <Tag kind="accent">{number(sent)} sent</Tag>}
+      {sent > 0 && <Tag kind="accent">{counted(sent, 'send')}</Tag>}
       {refused > 0 && <Tag kind="bad">{number(refused)} refused</Tag>}
     </span>
   );

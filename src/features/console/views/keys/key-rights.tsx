@@ -5,9 +5,10 @@ import type { VNode } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { KeyCheck } from '../../../../client/key-types.ts';
 import { Card, Icon, Note } from '../../parts/parts.tsx';
+import { NameList } from '../../parts/quoting.tsx';
 import { SuggestField } from '../../parts/suggest.tsx';
 import { call } from '../../service/api.ts';
-import { listed, reasonOf } from '../../service/words.ts';
+import { reasonOf } from '../../service/words.ts';
 import { pathOfKey } from './key-actions.tsx';
 import { nameOfEntry, type Right } from './key-words.ts';
 
@@ -45,7 +46,11 @@ const Answer = ({ read, send, reason, members }: KeyCheck): VNode => (
       {SENDS[send]}
       {reason === 'scope_missing' && ' The key may not send at all.'}
     </p>
-    {members.length > 1 && <p>Read by {listed(members.map(nameOfEntry))}.</p>}
+    {members.length > 1 && (
+      <p>
+        Read by <NameList names={members.map(nameOfEntry)} />.
+      </p>
+    )}
   </Note>
 );
 

@@ -51,8 +51,8 @@ export function Hit({ message, highlights, choose }: FoundMessage & { readonly c
             {who}
           </b>
           {where !== who && (
-            <span class="quiet small cut where" dir="auto">
-              {`in ${where}`}
+            <span class="quiet small cut where">
+              in <bdi>{where}</bdi>
             </span>
           )}
           <time class="quiet small" dateTime={timestamp} title={timeOf(timestamp)}>

@@ -12,6 +12,7 @@ import type { Reaction } from '../../../../core/model/reaction.ts';
 import { Avatar } from '../../parts/avatar.tsx';
 import { Exactly } from '../../parts/exactly.tsx';
 import { classes, Icon } from '../../parts/parts.tsx';
+import { Quoting } from '../../parts/quoting.tsx';
 import { busily, toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { isNotice, notesOf, type StyledPart, styledParts, symbolOf, textOf } from '../../service/content.ts';
@@ -117,16 +118,23 @@ function notedIn(details: MessageDetails | undefined): Noted | undefined {
 
 function bodyOf(message: Message): VNode {
   const { details } = message;
+  const isNoticed = isEvent(message);
   const isGone = isUnsent(message);
   const text = isGone ? `${nameOfSender(message)} unsent a message` : textOf(message);
   const subject = details?.subject;
   const parts = styledParts(message);
   return (
-    <p class={classes('body', !isEvent(message) && 'bubble', BIG.test(text) && 'big')} dir="auto">
+    <p class={classes('body', !isNoticed && 'bubble', BIG.test(text) && 'big')} dir={isNoticed ? undefined : 'auto'}>
       {subject && <strong>{subject}</strong>}
       {/* Postern cannot read the strokes that Messages shows, so a pen stands for them. */}
       {/^(?:handwriting|digital_touch)$/.test(details?.kind ?? '') && <Icon name="pen" />}
-      {parts === undefined ? linked(text) : parts.map((part, index) => [index > 0 && '\n', styled(part)])}
+      {isNoticed ? (
+        <Quoting text={text} who={nameOfSender(message)} />
+      ) : parts === undefined ? (
+        linked(text)
+      ) : (
+        parts.map((part, index) => [index > 0 && '\n', styled(part)])
+      )}
       {details?.translations?.map((one) => (
         <Translated key={one.part} {...one} />
       ))}

@@ -18,14 +18,8 @@ const COLUMNS: readonly Column[] = [
 export function MacCards({ macs }: StatusReport): VNode | null {
   if (macs === undefined) return null;
   if (macs.length === 0) return <NoMacs />;
-  const present = macs.filter(({ state }) => state === 'present').length;
-  const beside = (
-    <span class="quiet small">
-      {present} of {macs.length} present
-    </span>
-  );
   return (
-    <Card title="Macs" id="macs" beside={beside}>
+    <Card title="Macs" id="macs">
       <Table name="Macs" columns={COLUMNS} id="mac-list">
         {macs.flatMap(rowsOf)}
       </Table>
@@ -65,7 +59,7 @@ function rowsOf(mac: HubMac): readonly VNode[] {
   }
   return machines.map((machine, place) => (
     <Machine key={`${id} ${machine.machine}`} mac={id} machine={machine} isOne={machines.length === 1}>
-      {place === 0 ? name : <span class="unseen">{id}</span>}
+      <td class={classes('mac', place > 0 && 'aside')}>{place === 0 ? name : <span class="unseen">{id}</span>}</td>
     </Machine>
   ));
 }
@@ -90,13 +84,13 @@ function Machine({ mac, machine, isOne, children }: MachineProps): VNode {
   const { machine: id, name, version, behind, rows_without_event: missed, problem } = machine;
   const [mark, word] = stateOf(machine);
   return (
-    <tr data-machine={id}>
-      <td>{children}</td>
-      <td>
+    <tr data-machine={id} class={isOne ? undefined : 'of-pair'}>
+      {children}
+      <td class="state-cell">
         <State kind={mark} text={word} />
         {problem !== null && <p class="small soft">{problem}</p>}
       </td>
-      <td class={classes(isOne && 'aside')}>
+      <td class={isOne ? 'aside' : 'machine'}>
         {isOne ? id : <a href={consoleOf(mac, '', id)}>{id}</a>}
         {name !== id && <span class="quiet small block">{name}</span>}
       </td>

@@ -6,8 +6,10 @@ import type { PermissionReport } from '../../../../core/model/ports/permissions-
 import { isBehind, type WebhookSummary, webhookLabel } from '../../../../core/model/status.ts';
 import { Exactly } from '../../parts/exactly.tsx';
 import { Button, Card, Countdown, Empty, Icon, Tag } from '../../parts/parts.tsx';
+import { NameList } from '../../parts/quoting.tsx';
 import { recipientOf } from '../../service/directory.ts';
-import { bytesOf, counted, listed } from '../../service/words.ts';
+import { isHub } from '../../service/service.ts';
+import { bytesOf, counted } from '../../service/words.ts';
 import { redeliver } from '../webhooks/redeliver.ts';
 import { hashOf } from '../webhooks/webhook-words.ts';
 import { worstFirst } from './facts.ts';
@@ -20,7 +22,7 @@ interface NeedsProps extends Known {
   readonly again: () => Promise<unknown>;
 }
 
-export function NeedsCard({ status, approvals = [], webhooks = [], host, again }: NeedsProps): VNode {
+export function NeedsCard({ status, approvals = [], webhooks = [], host, again }: NeedsProps): VNode | null {
   const isFull = host !== undefined && host.disk_total > 0 && 1 - host.disk_free / host.disk_total > NEARLY_FULL;
   const items = [
     ...status.permissions.filter(({ state }) => state === 'denied').map(PermissionTodo),
@@ -30,6 +32,8 @@ export function NeedsCard({ status, approvals = [], webhooks = [], host, again }
     )),
     ...(isFull ? [<DiskTodo key="disk" free={host.disk_free} />] : []),
   ];
+  // At a hub, the sentence and the list of Macs say the same.
+  if (items.length === 0 && isHub()) return null;
   return (
     <Card title="Needs you" class="c4 needs" beside={items.length > 0 && <Tag kind="warn">{items.length}</Tag>}>
       {items.length === 0 ? (
@@ -44,7 +48,7 @@ export function NeedsCard({ status, approvals = [], webhooks = [], host, again }
 interface TodoProps {
   readonly icon: string;
   readonly tone: string;
-  readonly title: string;
+  readonly title: ComponentChildren;
   readonly text: ComponentChildren;
   /** The buttons. */
   readonly children?: ComponentChildren;
@@ -56,9 +60,7 @@ const Todo = ({ icon, tone, title, text, children }: TodoProps): VNode => (
       <Icon name={icon} />
     </span>
     <div class="stack tight">
-      <b dir="auto">
-        <Exactly text={title} />
-      </b>
+      <b>{title}</b>
       <span class="soft">{text}</span>
       {children && <div class="acts">{children}</div>}
     </div>
@@ -93,15 +95,15 @@ function ApprovalTodo({ approvals, count = approvals.length }: ApprovalProps): V
     <Todo
       icon="hand"
       tone="accent"
-      title={`${listed(names)} ${names.length === 1 ? 'asks' : 'ask'} to send ${what}`}
+      title={
+        <>
+          <NameList names={names} /> {names.length === 1 ? 'asks' : 'ask'} to send {what}
+        </>
+      }
       text={
         <>
           <span>
-            To{' '}
-            <bdi>
-              <Exactly text={recipientOf(first)} />
-            </bdi>
-            :{' '}
+            To <NameList names={[recipientOf(first)]} />:{' '}
           </span>
           <q class="cut2" dir="auto">
             <Exactly text={first.text ?? ''} />
@@ -142,7 +144,11 @@ function WebhookTodo({ webhook, known, again }: WebhookProps): VNode {
     <Todo
       icon="alert"
       tone={state === 'failing' || dropped > 0 ? 'bad' : 'warn'}
-      title={`${webhookLabel(webhook)} ${what}`}
+      title={
+        <>
+          <NameList names={[webhookLabel(webhook)]} /> {what}
+        </>
+      }
       text={`${error ?? ''} ${rest}`}
     >
       {dropped > 0 && (

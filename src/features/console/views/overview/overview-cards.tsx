@@ -64,21 +64,23 @@ function WebhookRow({ webhook, isTimed }: { readonly webhook: WebhookOverview; r
   );
 }
 
-const OUTCOMES: readonly (readonly [name: string, kind: string, text: string])[] = [
-  ['sent', 'b1', 'Sent'],
-  ['pending', 'b2', 'Handed to Messages'],
-  ['held', 't-warn', 'Waited for you'],
-  ['failed', 't-bad', 'Failed'],
-  ['unknown', 'b3', 'Outcome not known'],
-  ['refused', 'b3', 'Refused'],
+/** A send is counted once, when it was answered. Messages may still fail to deliver what it has taken. */
+const OUTCOMES: readonly (readonly [names: readonly string[], kind: string, text: string])[] = [
+  [['sent', 'pending'], 'b1', 'Handed to Messages'],
+  [['held'], 't-warn', 'Waited for you'],
+  [['failed'], 't-bad', 'Failed'],
+  [['unknown'], 'b3', 'Outcome not known'],
+  [['refused'], 'b3', 'Refused'],
 ];
 
 export function SendCard({ sends, day = '' }: Known): VNode | null {
   if (sends === undefined) return null;
   const since = isLater(sends.since, day) ? `since ${timeOf(sends.since)}` : 'today';
-  const counts = OUTCOMES.map(([name, kind, text]) => ({ count: sends.today[name] ?? 0, kind, text })).filter(
-    ({ count }) => count > 0,
-  );
+  const counts = OUTCOMES.map(([names, kind, text]) => ({
+    count: names.reduce((sum, name) => sum + (sends.today[name] ?? 0), 0),
+    kind,
+    text,
+  })).filter(({ count }) => count > 0);
   const total = counts.reduce((sum, { count }) => sum + count, 0);
   const words = counts.map(({ count, text }) => `${count} ${text.toLowerCase()}`).join(', ');
   return (
@@ -139,7 +141,7 @@ function KeyLine({ id, name, today, hours, last_used_at: at, when }: KeyOverview
 }
 
 const useOf = ({ sent, read, refused }: KeyOverview['today'], when: string): string =>
-  [sent > 0 && `${number(sent)} sent`, read > 0 && `${number(read)} read`, refused > 0 && `${number(refused)} refused`]
+  [sent > 0 && counted(sent, 'send'), read > 0 && `${number(read)} read`, refused > 0 && `${number(refused)} refused`]
     .filter(Boolean)
     .join(', ') || `nothing ${when}`;
 

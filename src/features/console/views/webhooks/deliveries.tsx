@@ -8,7 +8,7 @@ import { Button, Card, Icon } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { call, curlOf } from '../../service/api.ts';
 import { nameIn } from '../../service/directory.ts';
-import { addressIn, counted, exactTimeOf, number } from '../../service/words.ts';
+import { addressIn, counted, exactTimeOf, fullTimeOf, number } from '../../service/words.ts';
 import { pathOf } from './redeliver.ts';
 import { sendAgain } from './webhook-actions.tsx';
 import type { ShownWebhook } from './webhook-words.ts';
@@ -86,7 +86,7 @@ function Delivery({ webhook, delivery, again }: DeliveryProps): VNode {
           <Icon name={name} />
           <span class="unseen">{outcome === 'held' ? 'waits' : outcome}</span>
         </span>
-        <time class="mono small quiet" dateTime={at} title={new Date(at).toLocaleString()}>
+        <time class="mono small quiet" dateTime={at} title={fullTimeOf(at)}>
           {exactTimeOf(at)}
         </time>
         <span class="mono small cut">{event}</span>

@@ -22,7 +22,7 @@ async function ask(path: string, body?: unknown): Promise<Response> {
 }
 
 const show = (hash: string) => there().page.evaluate(`location.hash = '${hash}'`);
-const scheduled = (text: string) => there().page.locator('#scheduled li', { hasText: text });
+const scheduled = (text: string) => there().page.locator('#message-list .later', { hasText: text });
 
 beforeAll(async () => {
   stage = await BrowserStage.open(folder, 1000);
@@ -68,7 +68,6 @@ describe('writing in the console', () => {
       await scheduled('Only for Ana').waitFor();
       await show('#/messages?new');
       await page.locator('#recipient:focus').waitFor();
-      expect(await page.locator('#scheduled li').count()).toBe(0);
       expect(await page.locator('#message-list li').count()).toBe(0);
       await page.keyboard.type('Ana Silva');
       await page.keyboard.press('Enter');
@@ -98,7 +97,7 @@ describe('writing in the console', () => {
     await page.getByLabel('When').fill(`${next}T07:45`);
     await page.getByRole('dialog').getByRole('button', { name: 'Schedule' }).click();
     await scheduled('Good morning')
-      .getByText(/^Goes out .+7:45/)
+      .getByText(/^Postern sends it .+7:45/)
       .waitFor();
     expect(await page.inputValue('#body')).toBe('');
     const all = (await (await ask('scheduled')).json()) as readonly ScheduledSend[];

@@ -102,8 +102,8 @@ describe('what is more than text in a conversation', () => {
 
   inBrowser('shows an own send that waits for its time, and cancels it', async () => {
     const { page } = there();
-    const item = page.locator('#scheduled li', { hasText: 'Written now, sent later' });
-    await item.getByText(/^Goes out /).waitFor();
+    const item = page.locator('#message-list .msg.later', { hasText: 'Written now, sent later' });
+    await item.getByText(/^Postern sends it /).waitFor();
     expect(await there().faults()).toEqual([]);
     await item.getByRole('button', { name: 'Cancel' }).click();
     await item.waitFor({ state: 'detached' });

@@ -3,8 +3,9 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { Conversation } from '../../../core/model/conversation.ts';
 import { isGroup, lastWords, nameOf, peopleIn } from '../service/directory.ts';
-import { counted, shortTimeOf, timeOf } from '../service/words.ts';
+import { counted, personOf, shortTimeOf, timeOf } from '../service/words.ts';
 import { Faces } from './avatar.tsx';
+import { Quoting } from './quoting.tsx';
 
 interface Props {
   readonly conversation: Conversation;
@@ -18,7 +19,9 @@ interface Props {
 }
 
 export function ConversationRow({ conversation, href, mac, unread, isCurrent = false, beside }: Props): VNode {
-  const { id, last_message_at: at } = conversation;
+  const { id, last_message_at: at, names, details } = conversation;
+  const last = details?.last_message;
+  const isFailed = last?.status === 'failed';
   const name = nameOf(conversation);
   const [who, words] = lastWords(conversation);
   return (
@@ -38,14 +41,15 @@ export function ConversationRow({ conversation, href, mac, unread, isCurrent = f
             {shortTimeOf(at)}
           </time>
         </span>
-        <span class="last" dir="auto">
-          {who === undefined ? (
-            words
-          ) : (
+        <span class="last">
+          {isFailed && <span class="state bad">Not delivered:</span>}
+          {isFailed && ' '}
+          {!isFailed && who !== undefined && (
             <>
-              {who}: <bdi>{words}</bdi>
+              <bdi>{who}</bdi>:{' '}
             </>
           )}
+          <bdi>{last?.body === '' ? <Quoting text={words} who={personOf(last.sender, names)} /> : words}</bdi>
         </span>
       </span>
     </a>

@@ -4,6 +4,7 @@ import { computed, type Signal, signal } from '@preact/signals';
 import { createRef, type VNode } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import type { Conversation } from '../../../../core/model/conversation.ts';
+import type { LastMessage } from '../../../../core/model/details.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { ConversationRow } from '../../parts/conversation-row.tsx';
 import { setBadge } from '../../parts/frame.ts';
@@ -159,14 +160,23 @@ export async function noteMessage(message: Message): Promise<void> {
 
 function withMessage(conversation: Conversation, message: Message): Conversation {
   const { details } = conversation;
-  const last = { ...message, sentence: message.details?.sentence };
   const unread = message.is_from_me ? {} : { unread_count: unseenIn(conversation) + 1 };
   return {
     ...conversation,
     last_message_at: message.timestamp,
-    ...(details !== undefined && { details: { ...details, last_message: last, ...unread } }),
+    ...(details !== undefined && { details: { ...details, last_message: lastOf(message), ...unread } }),
   };
 }
+
+/** Shows the last message of a conversation as it is after a change, such as one that failed later. */
+export function noteUpdate(message: Message): void {
+  const item = known.get(message.conversation_id);
+  const details = item?.peek().details;
+  if (item === undefined || details?.last_message?.id !== message.id) return;
+  item.value = { ...item.peek(), details: { ...details, last_message: lastOf(message) } };
+}
+
+const lastOf = (message: Message): LastMessage => ({ ...message, sentence: message.details?.sentence });
 
 /** Shows that a message was read on another device. */
 export function noteRead({ conversation_id: id, is_from_me: isOwn }: Message): void {

@@ -11,8 +11,10 @@ import { copy } from '../../parts/toast.ts';
 import { curlOf } from '../../service/api.ts';
 import { isGroup, nameOf, peopleIn } from '../../service/directory.ts';
 import { ALL_PARTS, isOwner, knownKeys } from '../../service/service.ts';
-import { addressIn, personOf } from '../../service/words.ts';
+import { addressIn, counted, personOf } from '../../service/words.ts';
 import { ConversationFiles } from './conversation-files.tsx';
+
+const PEOPLE_IN_TITLE = 4;
 
 interface Props {
   readonly conversation: Conversation;
@@ -62,6 +64,29 @@ export function Details({ conversation }: Props): VNode {
           label="Copy curl"
         />
       </section>
+    </>
+  );
+}
+
+/** Says below the title whose messages these are. */
+export function PeopleLine(conversation: Conversation): VNode {
+  const { id, participants, names, details } = conversation;
+  if (!isGroup(conversation)) {
+    const address = participants[0] ?? addressIn(id);
+    const isNamed = nameOf(conversation) !== address;
+    return (
+      <>
+        {isNamed && <bdi>{address}</bdi>}
+        {[isNamed && '', details?.service].filter((part) => typeof part === 'string').join(' · ')}
+      </>
+    );
+  }
+  const shown = participants.slice(0, PEOPLE_IN_TITLE).map((address) => personOf(address, names));
+  const others = participants.length - shown.length;
+  return (
+    <>
+      {shown.map((name, index) => [index > 0 && ', ', <bdi key={name}>{name}</bdi>])}
+      {others > 0 && ` and ${counted(others, 'other')}`}
     </>
   );
 }

@@ -15,7 +15,7 @@ import { conversationOf, isGroup, nameOf, noteConversations, peopleIn } from '..
 import { type LiveEvent, onEvent } from '../../service/live.ts';
 import { currentRoute, goTo, type Route, type View } from '../../service/route.ts';
 import { ALL_PARTS, isDemo, isOwner, knownKeys, may, serves } from '../../service/service.ts';
-import { addressIn, personOf, reasonOf } from '../../service/words.ts';
+import { addressIn, reasonOf } from '../../service/words.ts';
 import { addFiles, Composer, clearComposer, focusBody, takeWriting } from './composer.tsx';
 import {
   Conversations,
@@ -27,13 +27,14 @@ import {
   noteMessage,
   noteOpen,
   noteRead,
+  noteUpdate,
   showConversations,
   shownConversation,
   showUnreadOnly,
 } from './conversations.tsx';
-import { Details } from './details-pane.tsx';
+import { Details, PeopleLine } from './details-pane.tsx';
 import { openState, recipient } from './open-state.ts';
-import { readScheduled, Scheduled } from './scheduled.tsx';
+import { readScheduled, showScheduled } from './scheduled.tsx';
 import { focusSearch, Results, SearchForm, takeWanted } from './search.tsx';
 import { SpeakBox } from './speak.tsx';
 import { ThreadLog, thread } from './thread.tsx';
@@ -41,8 +42,6 @@ import { focusRecipient, ToLine } from './to-line.tsx';
 
 export { writeIn } from './composer.tsx';
 export { focusSearch, searchFor } from './search.tsx';
-
-const PEOPLE_IN_TITLE = 4;
 
 /**
  * Initially, the details are open only in a wide window. In a narrower window, they are a sheet that covers the thread.
@@ -144,6 +143,7 @@ function take(event: LiveEvent): void {
       break;
     case 'message.updated':
       thread.update(event.data, event.changes);
+      noteUpdate(event.data);
       if (event.changes.includes('read')) noteRead(event.data);
       break;
     case 'message.removed':
@@ -217,7 +217,6 @@ const ThreadPane = (): VNode => (
     </div>
     {may('send') ? (
       <div class="write">
-        <Scheduled />
         <Composer />
         {isDemo() && <SpeakBox />}
       </div>
@@ -265,7 +264,7 @@ function Head(): VNode {
           {id === undefined ? 'New message' : title}
         </h1>
         <p id="thread-people" class="quiet small cut">
-          {conversation && <People {...conversation} />}
+          {conversation && <PeopleLine {...conversation} />}
         </p>
       </div>
       {id !== undefined && serves('searchMessages') && (
@@ -285,28 +284,13 @@ function Head(): VNode {
   );
 }
 
-function People(conversation: Conversation): VNode {
-  const { id, participants, names, details } = conversation;
-  if (!isGroup(conversation)) {
-    const address = participants[0] ?? addressIn(id);
-    const isNamed = nameOf(conversation) !== address;
-    return (
-      <>
-        {isNamed && <bdi>{address}</bdi>}
-        {[isNamed && '', details?.service].filter((part) => typeof part === 'string').join(' · ')}
-      </>
-    );
-  }
-  const shown = participants.slice(0, PEOPLE_IN_TITLE).map((address) => personOf(address, names));
-  const others = participants.length - shown.length;
-  return <>{shown.join(', ') + (others > 0 ? ` and ${others} others` : '')}</>;
-}
-
 /** Escape closes the conversation and returns to the list. */
 function pressed(root: HTMLElement, event: KeyboardEvent): void {
   if (event.key !== 'Escape' || root.hidden || document.querySelector('dialog[open], :popover-open') !== null) return;
-  if (/^(?:INPUT|SELECT)$/.test(document.activeElement?.tagName ?? '') || !location.hash.startsWith('#/c/')) return;
-  const { id = '' } = currentRoute();
+  const { id = '', isNew } = openState.value;
+  // The field of the recipient has closed its suggestions.
+  const isInField = document.activeElement?.matches('input:not(#recipient), select') === true;
+  if (isInField || (id === '' && !isNew)) return;
   goTo('#/messages');
   focusConversation(id);
 }
@@ -336,6 +320,7 @@ export function create(): View {
     forgetConversations();
   } else {
     onEvent(take);
+    showScheduled();
     addEventListener('keydown', (event) => made !== undefined && pressed(made, event));
   }
   made = root;

@@ -1,15 +1,15 @@
-// Scheduled messages of the open conversation, above the box for writing.
+// Messages that Postern sends later. They stand in the thread as those that Messages itself sends later.
 
-import { signal } from '@preact/signals';
-import type { VNode } from 'preact';
+import { effect, signal } from '@preact/signals';
+import { render, type VNode } from 'preact';
 import type { ScheduledSend } from '../../../../client/scheduled-types.ts';
 import { Exactly } from '../../parts/exactly.tsx';
-import { Button, Icon } from '../../parts/parts.tsx';
-import { toast } from '../../parts/toast.ts';
+import { busily, toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { may, serves } from '../../service/service.ts';
-import { addressIn, timeOf } from '../../service/words.ts';
+import { addressIn, counted, timeOf } from '../../service/words.ts';
 import { openState, recipient } from './open-state.ts';
+import { thread } from './thread.tsx';
 
 const KEPT_MS = 120_000;
 
@@ -43,25 +43,47 @@ function namesOfRecipient(): readonly (string | undefined)[] {
   return id.includes(';-;') ? [id, addressIn(id), ...(conversation?.participants ?? [])] : [id];
 }
 
-export function Scheduled(): VNode {
-  const names = namesOfRecipient();
-  const here = waiting.value.filter(({ to }) => names.includes(to));
-  return (
-    <ul id="scheduled" aria-label="Scheduled" hidden={here.length === 0}>
-      {here.map(({ id: one, text, send_at: at, state }) => (
-        <li key={one} class="row">
-          <Icon name="clock" />
-          <span class="small quiet nowrap">{state === 'sending' ? 'Being sent' : `Goes out ${timeOf(at)}`}</span>
-          <span class="grow cut" dir="auto">
-            <Exactly text={text ?? ''} />
-          </span>
-          {state === 'scheduled' && (
-            <Button kind="mini" run={() => cancel(one)}>
-              Cancel
-            </Button>
-          )}
-        </li>
-      ))}
-    </ul>
-  );
+/** The elements of the sends. One stays the same when the send changes, so that its button keeps the focus. */
+const elements = new Map<string, HTMLElement>();
+
+function elementOf(send: ScheduledSend): HTMLElement {
+  const element = elements.get(send.id) ?? document.createElement('li');
+  elements.set(send.id, element);
+  element.className = 'msg mine later';
+  element.dataset.time = send.send_at;
+  element.dataset.sender = '';
+  render(<Later {...send} />, element);
+  return element;
+}
+
+const Later = ({ id, text, attachments, send_at: at, state }: ScheduledSend): VNode => (
+  <>
+    <div class="content">
+      <div class="held">
+        <p class="body bubble" dir="auto">
+          <Exactly text={text || counted(attachments.length, 'attachment')} />
+        </p>
+      </div>
+    </div>
+    <div class="under">
+      <span>{state === 'sending' ? 'Being sent' : `Postern sends it ${timeOf(at)}`}</span>
+      {state === 'scheduled' && (
+        <button
+          type="button"
+          class="link"
+          onClick={({ currentTarget }) => void busily(currentTarget, () => cancel(id))}
+        >
+          Cancel
+        </button>
+      )}
+    </div>
+  </>
+);
+
+/** Keeps the sends of the open conversation in its thread. */
+export function showScheduled(): void {
+  effect(() => {
+    const names = namesOfRecipient();
+    thread.showLater(waiting.value.filter(({ to }) => names.includes(to)).map(elementOf));
+  });
 }

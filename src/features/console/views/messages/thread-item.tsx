@@ -105,6 +105,17 @@ export class MessageItem {
   }
 }
 
+/** Puts sends that are still to be made among the messages that Messages sends later, soonest first. */
+export function withLater(elements: readonly HTMLElement[], later: readonly HTMLElement[]): readonly HTMLElement[] {
+  const timeOf = ({ dataset: { time = '' } }: HTMLElement): number => Date.parse(time);
+  const all = [...elements];
+  for (const one of later) {
+    const at = all.findIndex((other) => other.matches('.later') && timeOf(other) > timeOf(one));
+    all.splice(at < 0 ? all.length : at, 0, one);
+  }
+  return all;
+}
+
 function heading(kind: 'day' | 'gap', text: string): HTMLLIElement {
   const item = document.createElement('li');
   item.className = kind;

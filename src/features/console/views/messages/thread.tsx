@@ -10,7 +10,7 @@ import { pause } from '../../parts/view.tsx';
 import { pageOf } from '../../service/api.ts';
 import { isOfPoll } from '../../service/content.ts';
 import { reasonOf } from '../../service/words.ts';
-import { arrange, MessageItem } from './thread-item.tsx';
+import { arrange, MessageItem, withLater } from './thread-item.tsx';
 import { around, cursorIn, pathOfMessages } from './thread-pages.ts';
 
 /** Some items, and a cursor that marks one of their messages. */
@@ -36,6 +36,8 @@ class Thread {
   #openings = 0;
   /** The pages shown, oldest first. */
   #pages: ItemPage[] = [];
+  /** Sends of Postern that are still to be made. They stand among the messages that Messages sends later. */
+  #later: readonly HTMLElement[] = [];
   #hasOlder = false;
   /** The opening whose next page is being added. */
   #extending: number | undefined;
@@ -67,9 +69,20 @@ class Thread {
   /** Shows the newest messages of a conversation. If `wanted` is older, shows the messages from `wanted` on. */
   async open(id: string, wanted?: Message): Promise<void> {
     this.close();
+    this.#list.replaceChildren();
     this.#openId = id;
     this.#hasOlder = false;
     await this.#show(wanted);
+  }
+
+  /** Shows sends that are still to be made, soonest first. */
+  showLater(elements: readonly HTMLElement[]): void {
+    const isSame = elements.length === this.#later.length && elements.every((one, at) => one === this.#later[at]);
+    this.#later = elements;
+    if (isSame || this.#list.hasAttribute('aria-busy')) return;
+    const isAtEnd = this.#isAtEnd();
+    this.#render();
+    if (isAtEnd) this.#toEnd();
   }
 
   /** Marks the list as one whose messages are still to come. */
@@ -83,8 +96,8 @@ class Thread {
     this.#openId = '';
     this.#openings += 1;
     this.#pages = [];
-    this.#list.replaceChildren();
     this.hasNewer.value = false;
+    this.#render();
   }
 
   /** Reloads the newest messages of the open conversation. Does nothing while the list shows only older messages. */
@@ -209,7 +222,7 @@ class Thread {
 
   /** Puts the items into the list. Those that stay are not taken out, or the browser would lay them out again. */
   #render(): void {
-    const wanted = this.#items().map(({ element }) => element);
+    const wanted = this.#elements();
     const stays = new Set<Element>(wanted);
     for (const old of [...this.#list.children]) if (!stays.has(old)) old.remove();
     let next = this.#list.firstElementChild;
@@ -218,6 +231,12 @@ class Thread {
       else this.#list.insertBefore(element, next);
     }
     arrange(this.#list);
+  }
+
+  /** Returns the elements of the list in order. Those of sends to come are there with the newest messages. */
+  #elements(): readonly HTMLElement[] {
+    const elements = this.#items().map(({ element }) => element);
+    return this.hasNewer.peek() ? elements : withLater(elements, this.#later);
   }
 
   #mark(id: string): void {

@@ -108,6 +108,7 @@ describeWithNats('the console at a hub', () => {
     await page.locator('#merged-list li').nth(1).waitFor();
     const macs = await page.locator('#merged-list .tag').allTextContents();
     expect(macs.toSorted()).toEqual(['m1', 'm2']);
+    await page.locator('#merged .thread', { hasText: 'opens in the console of its Mac' }).waitFor();
     await page.getByLabel('Find by name or number').fill('nobody');
     await page.locator('#merged .empty', { hasText: 'Nothing found' }).waitFor();
     await page.getByLabel('Find by name or number').fill('0100');
@@ -215,13 +216,24 @@ describeWithNats('the console at a hub', () => {
   });
 
   inBrowser('shows the events of all Macs, each with its Mac, as they happen', async () => {
+    // The Macs of this test have no contacts.
+    await page.route('**/api/v1/conversations?*', async (route) => {
+      const response = await route.fetch();
+      const conversations = (await response.json()) as readonly object[];
+      const names = { '+15550100': 'Ana Silva' };
+      await route.fulfill({ response, json: conversations.map((one) => ({ ...one, names })) });
+    });
     await atHub('#/events');
+    await page.reload();
     await page.locator('#live-state', { hasText: 'Live' }).waitFor();
     m1.write('Event of one');
     m2.write('Event of two');
     const row = (text: string) => page.locator('#events .ev', { hasText: text });
     await row('Event of one').waitFor();
     await row('Event of two').waitFor();
+    // What happened before is there, and a name where a conversation has one.
+    await row('Hello from one').waitFor();
+    expect(await row('Event of one').locator('.sum b').textContent()).toBe('Ana Silva');
     expect(await row('Event of two').locator('.tag').textContent()).toBe('m2');
     await page.getByLabel('Mac', { exact: true }).selectOption('m1');
     await row('Event of two').waitFor({ state: 'detached' });
@@ -230,9 +242,14 @@ describeWithNats('the console at a hub', () => {
     await page.locator('.drawer a', { hasText: 'Open message' }).click();
     await page.locator('#message-list', { hasText: 'Event of one' }).waitFor();
     expect(new URL(page.url()).search).toBe('?mac=m1');
+    await page.unroute('**/api/v1/conversations?*');
   });
 
   inBrowser('registers a webhook for all Macs', async () => {
+    await atHub('#/webhooks');
+    await page.locator('#webhooks .empty').waitFor();
+    // Nobody knows how commands are started where the owner sits.
+    expect(await page.locator('#webhooks .code').count()).toBe(0);
     await atHub('#/webhooks/new');
     await page.getByLabel('Address').fill('http://127.0.0.1:9/hook');
     await page.locator('#webhooks').getByRole('button', { name: 'Add and send a test' }).click();

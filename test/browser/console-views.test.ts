@@ -42,6 +42,16 @@ const TOUCHING = `[...document.querySelectorAll('#webhooks .plot text')]
   .filter(([, { left }], place, all) => place > 0 && left < all[place - 1][1].right + 4)
   .map(([text]) => text)`;
 
+const HEBREW = 'שלום (1)!';
+/** Returns a script that reports whether a sentence among the events ends, at the right, with its quotation mark. */
+const endsRight = (key: string | null): string => `(() => {
+  const words = document.querySelector('#events [data-key="${key}"] .sum > bdi');
+  const range = document.createRange();
+  const mark = words.lastChild;
+  range.setStart(mark, mark.length - 1);
+  range.setEnd(mark, mark.length);
+  return range.getBoundingClientRect().right >= words.getBoundingClientRect().right - 1;
+})()`;
 const folder = temporaryFolder();
 let stage: BrowserStage | undefined;
 let webhook = '';
@@ -231,7 +241,31 @@ describe('the views of the console', () => {
     await page.reload();
     const message = rows.filter({ hasText: 'Is it you?' }).first();
     await message.waitFor();
-    expect(await message.locator('time').textContent()).toMatch(/^\d\d:\d\d:\d\d/);
+    expect(await message.locator('time').textContent()).toMatch(/^\d+:\d\d:\d\d\s[AP]M$/);
+  });
+
+  inBrowser('a quotation from right to left moves no word of the sentence around it', async () => {
+    const { page } = there();
+    await there().command({ do: 'receive', from: BEN, text: HEBREW });
+    const rows = page.locator('#events .ev[data-key]');
+    await rows.filter({ hasText: HEBREW }).waitFor();
+    await ask('demo/read', { conversation_id: `any;-;${BEN}` });
+    const read = rows.filter({ hasText: 'You read' }).filter({ hasText: HEBREW }).first();
+    await read.waitFor();
+    expect(await read.locator('.sum bdi bdi').textContent()).toBe(HEBREW);
+    expect(await page.evaluate(endsRight(await read.getAttribute('data-key')))).toBe(true);
+  });
+
+  inBrowser('the list says that the last message was not delivered, also after a reload', async () => {
+    const { page } = there();
+    await goTo('#/messages');
+    await there().command({ do: 'scenario', name: 'error_25', times: 1 });
+    await ask('messages', { recipient: BEN, body: 'This does not arrive' });
+    const last = page.locator(`#conversation-list [data-id="any;-;${BEN}"] .last`);
+    await eventually(async () => expect(await last.textContent()).toBe('Not delivered: This does not arrive'));
+    await page.reload();
+    await eventually(async () => expect(await last.textContent()).toBe('Not delivered: This does not arrive'));
+    await goTo('#/events');
   });
 
   inBrowser('a webhook shows whole results, and the button beside its sentence', async () => {

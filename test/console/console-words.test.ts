@@ -9,7 +9,11 @@ const modules = {
   facts: `${CONSOLE}/views/overview/facts.ts`,
 };
 
-type SentenceOf = (event: object, messageOf: (id: string) => unknown) => readonly [string, string];
+type SentenceOf = (
+  event: object,
+  messageOf: (id: string) => unknown,
+  namesIn?: (id: string, mac?: string) => unknown,
+) => readonly [string, string];
 
 const BEN = { sender: '+15550101', names: { '+15550101': 'Ben Okafor' }, conversation_id: 'any;-;+15550101' };
 const ladder = { id: '54', body: 'The big ladder', attachments: [], is_from_me: false, ...BEN };
@@ -40,6 +44,44 @@ describe('an event as a sentence', () => {
     expect(await say('reaction.added', love)).toBe('Ben Okafor ❤️ to “The big ladder”');
     expect(await say('reaction.removed', love)).toBe('Ben Okafor took back ❤️ to “The big ladder”');
     expect(await say('reaction.added', { ...love, emoji: '🎉', message_id: '1' })).toBe('Ben Okafor 🎉 to a message');
+  });
+
+  test('takes the name that its conversation has, as the events of a hub have none', async () => {
+    const { sentenceOf } = (await import(modules.events)) as { sentenceOf: SentenceOf };
+    const data = { ...ladder, names: undefined, mac: 'm1' };
+    const namesIn = (id: string, mac?: string) => (id === BEN.conversation_id && mac === 'm1' ? BEN.names : undefined);
+    expect(sentenceOf({ type: 'message.received', data }, () => undefined, namesIn)[0]).toBe('Ben Okafor');
+  });
+
+  test('parts the name from the report of a change of the conversation', async () => {
+    const details = { kind: 'group_rename', sentence: 'Ben Okafor named the conversation “Trip”.' };
+    const { sentenceOf } = (await import(modules.events)) as { sentenceOf: SentenceOf };
+    const event = { type: 'message.received', data: { ...ladder, body: '', details } };
+    expect(sentenceOf(event, () => undefined)).toEqual(['Ben Okafor', 'named the conversation “Trip”.']);
+  });
+
+  test('is one row for all messages that were read one after another in a conversation', async () => {
+    const { folded } = (await import(modules.events)) as {
+      folded: (events: readonly object[]) => readonly { readonly key: string; readonly count?: number }[];
+    };
+    const read = (key: string, conversation: string, changes = ['read'], details?: object): object => ({
+      key,
+      event: { type: 'message.updated', data: { ...ladder, conversation_id: conversation, details }, changes },
+    });
+    const line = { kind: 'group_action', sentence: 'Ben Okafor left' };
+    const events = [
+      read('6', 'a'),
+      read('5', 'a', ['read', 'edited'], line),
+      read('4', 'a'),
+      read('3', 'b'),
+      read('2', 'b', ['edited']),
+    ];
+    expect(folded([...events, read('1', 'b')]).map(({ key, count }) => [key, count])).toEqual([
+      ['6', 3],
+      ['3', undefined],
+      ['2', undefined],
+      ['1', undefined],
+    ]);
   });
 
   test('names the person who unsent a message', async () => {

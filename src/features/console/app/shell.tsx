@@ -9,7 +9,7 @@ import { ACCESS, MAIN, type NavigationItem, TABS } from '../service/navigation.t
 import { placeName } from '../service/place.ts';
 import { MODIFIER } from '../service/preferences.ts';
 import { currentRoute } from '../service/route.ts';
-import { isDemo, knownStatus, macs } from '../service/service.ts';
+import { isDemo, isHub, knownStatus, macs } from '../service/service.ts';
 import { counted, number } from '../service/words.ts';
 import { Offer } from './address-key.tsx';
 import { PlaceBar, WayBack } from './place-bar.tsx';
@@ -104,8 +104,7 @@ function ServiceName(): VNode | null {
   if (signIns.value === 0) return null;
   if (placeName !== undefined) return <>{`Behind ${location.host}`}</>;
   const { length } = macs();
-  const name =
-    knownStatus().macs !== undefined ? `Hub · ${counted(length, 'Mac')}` : isDemo() ? 'A simulated Mac' : location.host;
+  const name = isHub() ? `Hub · ${counted(length, 'Mac')}` : isDemo() ? 'A simulated Mac' : location.host;
   return <>{name}</>;
 }
 

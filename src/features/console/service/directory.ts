@@ -5,7 +5,7 @@ import type { Conversation } from '../../../core/model/conversation.ts';
 import type { Names } from '../../../core/model/names.ts';
 import { type AnswerPage, call, pageOf, statusOf } from './api.ts';
 import { onEvent } from './live.ts';
-import { macOf } from './place.ts';
+import { idOn, macOf } from './place.ts';
 import { ALL_PARTS, serves } from './service.ts';
 import { addressIn, personOf } from './words.ts';
 
@@ -31,9 +31,8 @@ const SUGGESTED = 8;
 /** More than a list has room for. The browser would lay out also what it cuts. */
 const SHOWN_LETTERS = 300;
 
-/** Key: the id, after the Mac if the service lists the conversations of several. */
+/** Key: that of `idOn`. */
 const known = new Map<string, Conversation>();
-const placeIn = (id: string, mac?: string): string => (mac === undefined ? id : `${mac} ${id}`);
 /** The newest conversations; undefined after each event. */
 let newest: Promise<AnswerPage<Conversation>> | undefined;
 let isRead = false;
@@ -46,9 +45,12 @@ export const conversationOf = (id: string): Conversation | undefined => known.ge
 
 /** Returns the name of a known conversation. */
 export function nameIn(id: string, mac?: string): string | undefined {
-  const conversation = known.get(placeIn(id, mac));
+  const conversation = known.get(idOn(id, mac));
   return conversation && nameOf(conversation);
 }
+
+/** Returns the names of the people in a known conversation. */
+export const namesIn = (id: string, mac?: string): Names | undefined => known.get(idOn(id, mac))?.names;
 
 /** To whom a send goes. */
 export interface Recipient {
@@ -66,7 +68,7 @@ export function recipientOf({ to, members = [], names }: Recipient): string {
 }
 
 export function noteConversations(conversations: readonly Conversation[]): void {
-  for (const conversation of conversations) known.set(placeIn(conversation.id, macOf(conversation)), conversation);
+  for (const conversation of conversations) known.set(idOn(conversation.id, macOf(conversation)), conversation);
 }
 
 export const isGroup = ({ id, details, participants }: Conversation): boolean =>

@@ -4,9 +4,9 @@ import { type ChangeEvent, isRowEvent, type Event as RowEvent } from '../../../c
 import type { Message } from '../../../core/model/message.ts';
 import { call } from './api.ts';
 import { Line, type Position } from './line.ts';
-import { placeName } from './place.ts';
+import { idOn, macOf, placeName } from './place.ts';
 import { PolledLine } from './polled-line.ts';
-import { ALL_PARTS, knownStatus } from './service.ts';
+import { knownStatus, partsOfEvents } from './service.ts';
 
 /** An event as the stream sends it; with its offset unless changes are switched off. */
 export type LiveEvent = (RowEvent | ChangeEvent) & { readonly offset?: string };
@@ -34,14 +34,14 @@ let receivesChanges = false;
 
 export const takenEvents = (): readonly Taken[] => taken;
 
-/** The messages of the newest events, by id. */
+/** The messages of the newest events. Key: that of `idOn`. */
 const messages = new Map<string, Message>();
 
-export const messageTaken = (id: string): Message | undefined => messages.get(id);
+export const messageTaken = (id: string, mac?: string): Message | undefined => messages.get(idOn(id, mac));
 
 function noteMessage({ type, data }: LiveEvent): void {
   if (type !== 'messages.changed' && type.startsWith('message.') && 'body' in data && data.body) {
-    messages.set(data.id, data);
+    messages.set(idOn(data.id, macOf(data)), data);
   }
   if (messages.size > KEPT) messages.delete(messages.keys().next().value ?? '');
 }
@@ -104,27 +104,29 @@ function add(event: LiveEvent, atMs: number, isExact: boolean): void {
 }
 
 /** Returns the id of the row that an event reports; undefined for a change, of which one row has many. */
-const rowOf = (event: LiveEvent): string | undefined => (isRowEvent(event) ? event.data.id : undefined);
+const rowOf = (event: LiveEvent): string | undefined =>
+  isRowEvent(event) ? idOn(event.data.id, macOf(event.data)) : undefined;
 
 /** Reads the newest events from before the page was opened. Does nothing once they are read. */
 export async function readEarlier(): Promise<void> {
-  const { offset, row_id: row } = knownStatus().newest_event;
+  const { offset, earlier, row_id: row } = knownStatus().newest_event;
   // Nobody can count back from an offset that is no row.
-  if (hasEarlier || offset !== undefined) return;
+  if (hasEarlier || (offset !== undefined && earlier === undefined)) return;
   hasEarlier = true;
-  const path = `events?after=${Math.max(0, row - BEFORE)}&limit=${BEFORE}&include=${ALL_PARTS}`;
+  const include = partsOfEvents() && `&include=${partsOfEvents()}`;
+  const path = `events?after=${earlier ?? Math.max(0, row - BEFORE)}&limit=${BEFORE}${include}`;
   const events = await call<readonly RowEvent[]>(path).catch(() => undefined);
   if (events === undefined) {
     hasEarlier = false;
     return;
   }
   const known = new Set(taken.map(({ event }) => rowOf(event)));
-  const earlier = events
-    .filter(({ data }) => !known.has(data.id))
+  const before = events
+    .filter((event) => !known.has(rowOf(event)))
     .map((event) => {
       count += 1;
       noteMessage(event);
       return { event, atMs: Date.parse(event.data.timestamp), isExact: false, key: String(count) };
     });
-  taken = [...taken, ...earlier.reverse()];
+  taken = [...taken, ...before.reverse()];
 }

@@ -23,6 +23,9 @@ export const WAY_BACK = 'console';
 export const consoleOf = (id: string, hash = '', one?: string): string =>
   `console?mac=${encodeURIComponent(id)}${one === undefined ? '' : `&machine=${encodeURIComponent(one)}`}${hash}`;
 
+/** Returns what tells an id from that of another Mac, if the service has several. */
+export const idOn = (id: string, mac?: string): string => (mac === undefined ? id : `${mac} ${id}`);
+
 /** Returns the Mac that an event or a conversation names; undefined if it names none. */
 export const macOf = (one: object): string | undefined =>
   'mac' in one && typeof one.mac === 'string' ? one.mac : undefined;

@@ -4,24 +4,21 @@ import type { VNode } from 'preact';
 import { Button, Icon, IconButton } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { curlOf } from '../../service/api.ts';
-import type { LiveEvent, Taken } from '../../service/live.ts';
+import type { LiveEvent } from '../../service/live.ts';
 import { consoleOf, macOf } from '../../service/place.ts';
 import { pathOfConversation } from '../../service/route.ts';
 import { may } from '../../service/service.ts';
-import { conversationIdOf } from './event-words.ts';
+import { exactTimeOf, fullTimeOf, momentOf, number } from '../../service/words.ts';
+import { conversationIdOf, type ListedEvent } from './event-words.ts';
 
-export function SeenAt({ atMs, isExact }: Pick<Taken, 'atMs' | 'isExact'>): VNode {
-  const time = new Date(atMs);
-  const clock = time.toLocaleTimeString('en-GB');
-  return (
-    <time dateTime={time.toISOString()} title={time.toLocaleString()}>
-      {isExact ? `${clock}.${String(time.getMilliseconds()).padStart(3, '0')}` : clock}
-    </time>
-  );
-}
+export const SeenAt = ({ atMs, isPrecise = false }: { readonly atMs: number; readonly isPrecise?: boolean }): VNode => (
+  <time dateTime={new Date(atMs).toISOString()} title={fullTimeOf(atMs)}>
+    {isPrecise ? exactTimeOf(atMs, true) : momentOf(atMs)}
+  </time>
+);
 
 interface DetailProps {
-  readonly taken: Taken;
+  readonly taken: ListedEvent;
   readonly step: (by: number) => void;
   readonly close: () => void;
 }
@@ -42,10 +39,12 @@ export function EventDetail({ taken, step, close }: DetailProps): VNode {
       <dl class="kv">
         <dt>Seen here</dt>
         <dd>
-          <SeenAt {...taken} />
+          <SeenAt atMs={taken.atMs} isPrecise={taken.isExact} />
         </dd>
         {written && <dt>Written</dt>}
-        {written && <dd class="num">{new Date(written).toLocaleString()}</dd>}
+        {written && <dd class="num">{exactTimeOf(written)}</dd>}
+        {taken.count && <dt>Shown here</dt>}
+        {taken.count && <dd>the newest of {number(taken.count)}</dd>}
       </dl>
       <Json value={event} />
       <div class="row wrap">

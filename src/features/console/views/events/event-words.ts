@@ -3,8 +3,8 @@
 import type { Message } from '../../../../core/model/message.ts';
 import type { Names } from '../../../../core/model/names.ts';
 import { isNotice, symbolOf } from '../../service/content.ts';
-import type { LiveEvent } from '../../service/live.ts';
-import { macOf } from '../../service/place.ts';
+import type { LiveEvent, Taken } from '../../service/live.ts';
+import { idOn, macOf } from '../../service/place.ts';
 import { addressIn, counted, personOf } from '../../service/words.ts';
 
 export const GROUPS = [
@@ -30,9 +30,10 @@ const GROUP_OF: Readonly<Record<LiveEvent['type'], Group>> = {
 export const groupOf = (type: LiveEvent['type']): Group => GROUP_OF[type] ?? 'changes';
 
 function messageText({ body, attachments, details }: Message): string {
-  // For a message with text and attachments, `details.sentence` is the text and the number of attachments. Uses only
-  // the text, because the file names follow.
-  const says = body !== '' && attachments.length > 0 ? body : (details?.sentence ?? body);
+  // The sentence about a text also has the number of attachments, whose names follow here, and when Messages sends it,
+  // which a tag says.
+  const isText = body !== '' && (attachments.length > 0 || details?.scheduled !== undefined);
+  const says = isText ? body : (details?.sentence ?? body);
   return [says, ...attachments.map((path) => `[${path.split('/').at(-1)}]`)].filter((part) => part !== '').join(' ');
 }
 
@@ -42,8 +43,17 @@ const quoted = (message: Message | undefined): string =>
 /** The name of the person who acted, and what they did. The name is empty if the text is a whole sentence. */
 export type Sentence = readonly [who: string, text: string];
 
-/** `messageOf` finds the message of an earlier event. */
-export function sentenceOf(event: LiveEvent, messageOf: (id: string) => Message | undefined): Sentence {
+/** Finds the names in a conversation. */
+type NamesIn = (conversation: string, mac?: string) => Names | undefined;
+
+/** `messageOf` finds the message of an earlier event, `namesIn` what an event of a hub lacks. */
+export function sentenceOf(
+  event: LiveEvent,
+  messageOf: (id: string) => Message | undefined,
+  namesIn: NamesIn = () => undefined,
+): Sentence {
+  const whoOf = (data: Written): string =>
+    isNotice(data) ? '' : data.is_from_me ? 'You' : personOf(data.sender, namesOf(data, namesIn));
   switch (event.type) {
     case 'message.removed':
       return ['', `${quoted(messageOf(event.data.id))} was deleted`];
@@ -61,22 +71,38 @@ export function sentenceOf(event: LiveEvent, messageOf: (id: string) => Message 
     default: {
       const { data } = event;
       if (data.details?.retracted_at && data.body === '') return [whoOf(data), uncapital(messageText(data))];
-      if (event.type !== 'message.updated') return [whoOf(data), messageText(data)];
-      return changeIn(data, event.changes);
+      if (event.type !== 'message.updated') {
+        return isNotice(data) ? actIn(data, namesOf(data, namesIn)) : [whoOf(data), messageText(data)];
+      }
+      return changeIn(data, event.changes, [whoOf(data), namesOf(data, namesIn)]);
     }
   }
 }
 
-function changeIn(data: Message, changes: readonly string[]): Sentence {
+/** Takes the name out of the sentence of a notice, if it begins with one. */
+function actIn(data: Message, names: Names | undefined): Sentence {
+  const text = messageText(data);
+  const who = data.is_from_me ? 'You' : personOf(data.sender, names);
+  return text.startsWith(`${who} `) ? [who, text.slice(who.length + 1)] : ['', text];
+}
+
+/** Nobody can edit a line that only reports a change of the conversation. */
+const whatChanged = (data: Message, changes: readonly string[]): string =>
+  changes.filter((one) => one !== 'edited' || !isNotice(data)).join(', ') || 'changed';
+
+function changeIn(
+  data: Message,
+  changes: readonly string[],
+  [who, names]: readonly [string, Names | undefined],
+): Sentence {
   if (changes.includes('failed')) return ['', `${quoted(data)} was not delivered`];
-  // Nobody can edit a line that only reports a change of the conversation.
-  const what = changes.filter((one) => one !== 'edited' || !isNotice(data)).join(', ') || 'changed';
+  const what = whatChanged(data, changes);
   if (what === 'delivered') return ['', `${quoted(data)} was delivered`];
-  if (what !== 'read') return [whoOf(data), `${what}: ${quoted(data)}`];
+  if (what !== 'read') return [who, `${what}: ${quoted(data)}`];
   if (!data.is_from_me) return ['You', `read ${quoted(data)}`];
   // Messages does not record who in a group has read a message. Only in a direct conversation is the reader known.
   return data.conversation_id.includes(';-;')
-    ? [personOf(addressIn(data.conversation_id), data.names), `read ${quoted(data)}`]
+    ? [personOf(addressIn(data.conversation_id), names), `read ${quoted(data)}`]
     : ['', `${quoted(data)} was read`];
 }
 
@@ -86,15 +112,40 @@ export function isUndelivered({ type, data }: LiveEvent, messageOf: (id: string)
   return data.is_from_me && (messageOf(data.id) ?? data).status === 'failed';
 }
 
+/** An event in the list. */
+export interface ListedEvent extends Taken {
+  /** How many events it stands for, if it is more than one. */
+  readonly count?: number;
+}
+
+/** Returns the conversation in which the owner read a message; undefined if the event reports anything else. */
+const readIn = ({ event }: Taken): string | undefined =>
+  event.type === 'message.updated' && whatChanged(event.data, event.changes) === 'read' && !event.data.is_from_me
+    ? idOn(event.data.conversation_id, macOf(event.data))
+    : undefined;
+
+/** Leaves of messages that were read one after another in a conversation only the newest event. */
+export function folded(events: readonly Taken[]): readonly ListedEvent[] {
+  const rows: ListedEvent[] = [];
+  for (const one of events) {
+    const last = rows.at(-1);
+    const place = readIn(one);
+    if (last === undefined || place === undefined || place !== readIn(last)) rows.push(one);
+    else rows[rows.length - 1] = { ...last, count: (last.count ?? 1) + 1 };
+  }
+  return rows;
+}
+
 interface Written {
+  readonly conversation_id: string;
   readonly sender: string;
   readonly is_from_me: boolean;
   readonly details?: { readonly kind: string } | undefined;
   readonly names?: Names | undefined;
 }
 
-const whoOf = (data: Written): string =>
-  isNotice(data) ? '' : data.is_from_me ? 'You' : personOf(data.sender, data.names);
+const namesOf = (data: Pick<Written, 'conversation_id' | 'names'>, namesIn: NamesIn): Names | undefined =>
+  data.names ?? namesIn(data.conversation_id, macOf(data));
 
 const uncapital = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 

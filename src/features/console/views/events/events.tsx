@@ -2,14 +2,17 @@
 
 import { computed, signal } from '@preact/signals';
 import { createRef, type VNode } from 'preact';
+import type { Message } from '../../../../core/model/message.ts';
 import { Chip, SearchBox, stepOf } from '../../parts/choices.tsx';
 import { Button, CodeLine, classes, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
+import { Quoting } from '../../parts/quoting.tsx';
 import { copy } from '../../parts/toast.ts';
 import { viewOf } from '../../parts/view.tsx';
 import { WindowList, type WindowListHandle } from '../../parts/window-list.tsx';
 import { curlOf } from '../../service/api.ts';
-import { nameIn, readDirectory } from '../../service/directory.ts';
+import { nameIn, namesIn, readDirectory } from '../../service/directory.ts';
 import {
+  type LiveEvent,
   liveState,
   messageTaken,
   onEvent,
@@ -20,17 +23,19 @@ import {
 } from '../../service/live.ts';
 import { macOf } from '../../service/place.ts';
 import type { View } from '../../service/route.ts';
-import { may, partsOfEvents } from '../../service/service.ts';
-import { number } from '../../service/words.ts';
+import { isHub, may, partsOfEvents } from '../../service/service.ts';
+import { counted, number, timeOf } from '../../service/words.ts';
 import { EventDetail, SeenAt } from './event-detail.tsx';
 import { Rate, readRate } from './event-rate.tsx';
 import {
   conversationIdOf,
   conversationName,
+  folded,
   GROUPS,
   type Group,
   groupOf,
   isUndelivered,
+  type ListedEvent,
   sentenceOf,
 } from './event-words.ts';
 import { MacChoice } from './mac-choice.tsx';
@@ -52,7 +57,7 @@ const conversation = signal('');
 const mac = signal('');
 /** Key of the newest event at the time of pausing; undefined unless paused. */
 const pausedAt = signal<string | undefined>(undefined);
-const open = signal<Taken | undefined>(undefined);
+const open = signal<ListedEvent | undefined>(undefined);
 const list = createRef<WindowListHandle>();
 
 /** The number of events that have arrived since the view was paused. */
@@ -66,14 +71,20 @@ const all = computed(() => {
   void version.value;
   return takenEvents().slice(waiting.value);
 });
-const shown = computed(() => all.value.filter(isWanted));
+const shown = computed(() => folded(all.value.filter(isWanted)));
+
+/** Returns a function that finds an earlier message of the event's Mac. */
+const ofMac =
+  ({ data }: LiveEvent) =>
+  (id: string): Message | undefined =>
+    messageTaken(id, macOf(data));
 
 function isWanted({ event }: Taken): boolean {
   if (groups.value.size > 0 && !groups.value.has(groupOf(event.type))) return false;
   if (conversation.value !== '' && conversationIdOf(event) !== conversation.value) return false;
   if (mac.value !== '' && macOf(event.data) !== mac.value) return false;
   if (text.value === '') return true;
-  const words = [event.type, conversationName(event, nameIn), ...sentenceOf(event, messageTaken)];
+  const words = [event.type, conversationName(event, nameIn), ...sentenceOf(event, ofMac(event), namesIn)];
   return words.join(' ').toLowerCase().includes(text.value);
 }
 
@@ -98,7 +109,7 @@ const Events = (): VNode => (
         <SearchBox label="Filter by text" type={(words) => (text.value = words.toLowerCase())} />
       </div>
     </div>
-    <div class={`panes ${open.value === undefined ? '' : 'open'}`.trim()} onKeyDown={pressed}>
+    <div class={classes('panes', open.value && 'open', isHub() && 'of-macs')} onKeyDown={pressed}>
       <div class="event-room">{shown.value.length === 0 ? <None /> : <Rows />}</div>
       <aside class="drawer" aria-label="Event" hidden={open.value === undefined}>
         {open.value && <EventDetail taken={open.value} step={step} close={close} />}
@@ -227,13 +238,15 @@ const Rows = (): VNode => (
   />
 );
 
-function Row({ taken }: { readonly taken: Taken }): VNode {
-  const { event, key } = taken;
-  const [who, words] = sentenceOf(event, messageTaken);
+function Row({ taken }: { readonly taken: ListedEvent }): VNode {
+  const { event, key, count } = taken;
+  const [who, words] = sentenceOf(event, ofMac(event), namesIn);
+  const isText = event.type === 'message.received' || event.type === 'message.sent';
   const sender = 'sender' in event.data ? event.data.sender : '';
   const id = 'id' in event.data ? event.data.id : '';
   const from = macOf(event.data);
-  const isFailed = isUndelivered(event, messageTaken);
+  const sendAt = isText ? event.data.details?.scheduled?.for : undefined;
+  const isFailed = isUndelivered(event, ofMac(event));
   return (
     <button
       type="button"
@@ -243,7 +256,7 @@ function Row({ taken }: { readonly taken: Taken }): VNode {
       aria-pressed={open.value?.key === key}
       onClick={() => (open.value = taken)}
     >
-      <SeenAt {...taken} />
+      <SeenAt atMs={taken.atMs} />
       <span class={classes('type', groupOf(event.type), isFailed && 'failed')}>
         <i />
         {event.type}
@@ -254,12 +267,17 @@ function Row({ taken }: { readonly taken: Taken }): VNode {
       <span class="cut sum">
         {from !== undefined && <Tag>{from}</Tag>}{' '}
         {isFailed && event.type === 'message.sent' && <Tag kind="bad">not delivered</Tag>}{' '}
+        {sendAt !== undefined && <Tag>{`to be sent ${timeOf(sendAt)}`}</Tag>}{' '}
         {who !== '' && (
           <b dir="auto" title={sender || undefined}>
             {who}
           </b>
         )}{' '}
-        <bdi class="soft">{words}</bdi>
+        {count === undefined ? (
+          <bdi class="soft">{isText ? words : <Quoting text={words} />}</bdi>
+        ) : (
+          <span class="soft">{`read ${counted(count, 'message')}`}</span>
+        )}
       </span>
       <span class="off cut" title={event.offset ?? id}>
         {id}

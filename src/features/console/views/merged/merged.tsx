@@ -5,7 +5,7 @@ import type { VNode } from 'preact';
 import type { Conversation } from '../../../../core/model/conversation.ts';
 import { SearchBox } from '../../parts/choices.tsx';
 import { ConversationRow } from '../../parts/conversation-row.tsx';
-import { Button, Empty, moveRow, Note, PageHead, Tag } from '../../parts/parts.tsx';
+import { Button, Empty, moveRow, Note, Tag } from '../../parts/parts.tsx';
 import { reported } from '../../parts/toast.ts';
 import { viewOf, whileShown } from '../../parts/view.tsx';
 import { type Asked, pageOf } from '../../service/api.ts';
@@ -63,42 +63,55 @@ export const focusFind = (): void => document.querySelector<HTMLElement>('#merge
 
 const Merged = (): VNode => (
   <>
-    <PageHead title="Messages" text="The conversations of all Macs. Choose one to open it on its Mac." />
-    <div class="filters">
-      <SearchBox label="Find by name or number" type={find} />
-    </div>
-    <div role="status">
-      {missing.value.length > 0 && (
-        <Note kind="warn">
-          <p>
-            {`${listed(missing.value)} did not answer, so the conversations there are missing. `}
-            <a href="#/overview">Since when</a>
-          </p>
-        </Note>
-      )}
-    </div>
-    {conversations.value?.length === 0 ? <None /> : <Rows />}
+    <section class="list" aria-label="Conversations">
+      <header class="stack">
+        <div class="row">
+          <h1 class="grow">Messages</h1>
+        </div>
+        <SearchBox label="Find by name or number" type={find} />
+      </header>
+      <div role="status">
+        {missing.value.length > 0 && (
+          <Note kind="warn">
+            <p>
+              {`${listed(missing.value)} did not answer, so the conversations there are missing. `}
+              <a href="#/overview">Since when</a>
+            </p>
+          </Note>
+        )}
+      </div>
+      {conversations.value?.length === 0 ? <None /> : <Rows />}
+    </section>
+    <section class="thread" aria-label="Conversation">
+      <div class="log-room">
+        <div id="message-none">
+          <Empty
+            icon="chat"
+            title="Choose a conversation"
+            text="The conversations of all Macs are here. Each opens in the console of its Mac."
+          />
+        </div>
+      </div>
+    </section>
   </>
 );
 
 const None = (): VNode => (
-  <section class="card">
-    <Empty
-      icon="chat"
-      title={words.value === '' ? 'No conversations' : 'Nothing found'}
-      text={
-        words.value === ''
-          ? 'They appear here as soon as a Mac that answers has some.'
-          : 'No name, number or group has all of these words.'
-      }
-    />
-  </section>
+  <Empty
+    icon="chat"
+    title={words.value === '' ? 'No conversations' : 'Nothing found'}
+    text={
+      words.value === ''
+        ? 'They appear here as soon as a Mac that answers has some.'
+        : 'No name, number or group has all of these words.'
+    }
+  />
 );
 
 function Rows(): VNode | null {
   if (conversations.value === undefined) return null;
   return (
-    <section class="card merged" aria-label="Conversations">
+    <div class="scroll">
       <ul id="merged-list" data-rows onKeyDown={moveRow}>
         {conversations.value.map((one) => (
           <li key={`${macOf(one)} ${one.id}`}>
@@ -107,11 +120,11 @@ function Rows(): VNode | null {
         ))}
       </ul>
       {next.value !== undefined && (
-        <p>
+        <p class="more">
           <Button run={readMore}>Show more</Button>
         </p>
       )}
-    </section>
+    </div>
   );
 }
 
@@ -137,7 +150,10 @@ export function create(): View {
     });
   }
   isListening = true;
-  const view = viewOf('merged', <Merged />, () => read());
+  const root = document.createElement('div');
+  root.id = 'merged';
+  root.className = 'mail fill no-open';
+  const view = viewOf('merged', <Merged />, () => read(), root);
   whileShown(view.root, RENEW_MS, async () => {
     if (isOld) await read({ isByItself: true });
   });

@@ -11,7 +11,7 @@ import { viewOf, whileShown } from '../../parts/view.tsx';
 import { type Asked, call, statusOf } from '../../service/api.ts';
 import { readDirectory } from '../../service/directory.ts';
 import { currentRoute, type Route, type View } from '../../service/route.ts';
-import { commandOf, mayOwn } from '../../service/service.ts';
+import { commandOf, isHub, mayOwn } from '../../service/service.ts';
 import { number } from '../../service/words.ts';
 import { deliveriesOf } from './deliveries.tsx';
 import { pathOf } from './redeliver.ts';
@@ -114,14 +114,18 @@ const List = ({ webhooks, hours }: ListProps): VNode => (
   </>
 );
 
+const LISTEN =
+  'This command needs no receiver. It prints events as they come, and removes its webhook when you stop it:';
+
+/** A hub does not say how its owner starts commands, which run on any machine. */
 const None = (): VNode => (
   <section class="card">
     <Empty
       icon="hook"
-      title="See your first event in ten seconds"
-      text="This command needs no receiver. It prints events as they come, and removes its webhook when you stop it:"
+      title={isHub() ? 'No webhooks yet' : 'See your first event in ten seconds'}
+      text={isHub() ? 'Each gets the events of all Macs.' : LISTEN}
     >
-      <CodeLine text={commandOf('webhooks listen')} />
+      {!isHub() && <CodeLine text={commandOf('webhooks listen')} />}
       <div class="acts">
         <a class="btn first" href="#/webhooks/new">
           Add a webhook

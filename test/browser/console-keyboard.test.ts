@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import type { Route } from 'playwright-core';
 import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
 import { isLong } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
@@ -37,6 +38,20 @@ let receiver: Receiver;
 function there(): BrowserStage {
   if (stage === undefined) throw new Error('there is no browser');
   return stage;
+}
+
+/** Holds the next request for `glob` until `answer` is called. `isAsked` resolves once there is one. */
+function held(glob: string) {
+  const { page } = there();
+  let answer = () => Promise.resolve();
+  const isAsked = new Promise<void>((resolve, reject) => {
+    const keep = (route: Route): void => {
+      answer = () => route.continue();
+      resolve();
+    };
+    page.route(glob, keep, { times: 1 }).catch(reject);
+  });
+  return { isAsked, answer: () => answer() };
 }
 
 /** Presses Tab until the wanted element has the focus. Every stop on the way must be visible. */
@@ -166,6 +181,49 @@ describe('the console, with the keyboard alone', () => {
     await page.fill('#body', '');
   });
 
+  inBrowser('gives what is typed while the palette loads to it, and then returns to where somebody was', async () => {
+    const { page } = there();
+    await page.evaluate(`location.hash = '#/overview'`);
+    await page.reload();
+    await page.locator('#verdict').waitFor();
+    await page.locator('#check-now').focus();
+    const late = held('**/others-*.js');
+    await page.keyboard.press('Control+k');
+    await late.isAsked;
+    await page.keyboard.type('nag');
+    await late.answer();
+    await page.locator('dialog.palette input:focus').waitFor();
+    await page.keyboard.type('a');
+    await page.locator('#choices', { hasText: 'Search messages for “naga”' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('#check-now:focus').waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  inBrowser('gives what is typed while a conversation loads to its box, and runs no shortcut', async () => {
+    const { page } = there();
+    await page.evaluate(`location.hash = '#/overview'`);
+    await page.reload();
+    await page.locator('#verdict').waitFor();
+    const late = held('**/messages-*.js');
+    await page.keyboard.press('Control+k');
+    await page.locator('dialog.palette input:focus').waitFor();
+    await page.keyboard.type('cho');
+    await page.locator('#choices [aria-selected="true"]', { hasText: 'Cho Tanaka' }).waitFor();
+    await page.keyboard.press('Enter');
+    await late.isAsked;
+    await page.locator('dialog.palette').waitFor({ state: 'detached' });
+    await page.keyboard.type('?gw');
+    await late.answer();
+    await page.locator('#body:focus').waitFor();
+    await page.keyboard.type('!');
+    expect(await page.inputValue('#body')).toBe('?gw!');
+    expect(await page.locator('dialog').count()).toBe(0);
+    await page.fill('#body', '');
+  });
+
   inBrowser('takes with Enter only what fits all letters after Control and K, also if it comes late', async () => {
     const { page } = there();
     let answer = () => {};
@@ -230,6 +288,10 @@ describe('the console, with the keyboard alone', () => {
     await page.keyboard.press('Enter');
     await page.locator('#body:focus').waitFor();
     expect(await page.locator('.to-line .token').textContent()).toContain('Ben Okafor');
+    await page.keyboard.press('Escape');
+    await page.locator('#message-none').waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.locator('#conversation-list a:focus').waitFor();
   });
 
   inBrowser('enters the list of a view with an arrow, wherever the focus is not in something else', async () => {

@@ -151,6 +151,20 @@ describe('the console, when an answer comes late', () => {
     expect(there().complaints).toEqual([]);
   });
 
+  inBrowser('shows the frame at once, and the title of the view, while the service is late', async () => {
+    const { page } = there();
+    const status = hold('**/api/v1/status');
+    await goTo('#/webhooks');
+    await page.reload();
+    await status.isHeld;
+    await page.locator('.side .brand').waitFor();
+    await page.locator('.skeleton h1', { hasText: 'Webhooks' }).waitFor();
+    expect(await page.locator('#sign-in').isVisible()).toBe(false);
+    await status.release();
+    await page.locator('#webhooks h1').waitFor();
+    expect(await page.locator('.skeleton').count()).toBe(0);
+  });
+
   inBrowser('lists a message once that comes while the earlier events are being read', async () => {
     const { page } = there();
     const text = 'Only once, please';

@@ -75,7 +75,7 @@ async function loaded(): Promise<void> {
   const { page } = there();
   const { dir } = await page.evaluate<{ dir: string }>(`({ dir: document.documentElement.dir })`);
   await page.reload();
-  await page.locator('#app:not(.out)').waitFor();
+  await page.locator('#views a').first().waitFor({ state: 'attached' });
   if (dir !== '') await page.evaluate(`document.documentElement.dir = '${dir}'`);
 }
 

@@ -3,6 +3,7 @@
 import { effect } from '@preact/signals';
 import { h, render } from 'preact';
 import type { StatusReport } from '../../../core/model/status.ts';
+import { catchLetters } from '../parts/catch-letters.ts';
 import { setTitle } from '../parts/frame.ts';
 import { watchHeld } from '../parts/held-watch.ts';
 import { dropOldToast, toast } from '../parts/toast.ts';
@@ -98,6 +99,22 @@ async function enter(candidate: string): Promise<void> {
   }
 }
 
+/** Signs in with the key that the page has, or shows the form. */
+async function begin(): Promise<void> {
+  if (keptKey() !== '' || /^#(?:code|key)=/.test(location.hash)) {
+    // The frame stands there at once, and the title of the view once the service is late.
+    element('app').classList.remove('out');
+    setTimeout(() => {
+      const { view } = currentRoute();
+      if (!isIn && element('sign-in').hidden) awaitView(view, VIEWS[view]?.[0] ?? '');
+    }, SKELETON_MS);
+  }
+  const key = await keyToEnter();
+  if (key !== '') return enter(key);
+  showFrame();
+  await checkHealth();
+}
+
 /** Reports whether the service that the page shows is away for now, as the one in front of it says. */
 const isAway = (error: unknown): boolean => placeName !== undefined && statusOf(error) === 503;
 
@@ -138,6 +155,7 @@ function leave(reason: string, isRefused = true): void {
   stopListening();
   isIn = false;
   isEntering.value = false;
+  coming.value = undefined;
   showFrame();
   refusal.value = reason;
   void checkHealth();
@@ -249,10 +267,12 @@ function showBackend({ connected: isConnected, message }: StatusReport['backend'
   };
 }
 
-async function takeKey(name: string): Promise<void> {
-  const { openPalette, takeShortcut } = (await others()).palette;
-  if (name === 'open') openPalette();
-  else await takeShortcut(name);
+const takeKey = async (key: string): Promise<void> => (await others()).palette.takeShortcut(key);
+
+async function openPalette(): Promise<void> {
+  const typed = catchLetters();
+  const module = await others().finally(() => setTimeout(typed));
+  module.palette.openPalette(typed());
 }
 
 /** Gives a row of the view's list the focus: the current one, or else the first. Reports whether there is one. */
@@ -269,7 +289,7 @@ function pressed(event: KeyboardEvent): void {
   if (!isIn || document.querySelector('dialog[open], [popover]:popover-open') !== null) return;
   if ((metaKey || ctrlKey) && !altKey && key.toLowerCase() === 'k') {
     event.preventDefault();
-    void takeKey('open');
+    void openPalette();
     return;
   }
   if (ctrlKey || metaKey || altKey) return;
@@ -304,7 +324,7 @@ for (const name of ['pointerover', 'focusin'] as const) {
     if (link !== null) preload(link.dataset.place ?? '');
   });
 }
-element('jump').addEventListener('click', () => void takeKey('open'));
+element('jump').addEventListener('click', () => isIn && void openPalette());
 addEventListener('keydown', pressed);
 let wasLost = false;
 onLiveState((state) => {
@@ -313,12 +333,10 @@ onLiveState((state) => {
   if (wasLost) showConnection('bad', `${placeName ?? 'Postern'} does not answer. This page reconnects by itself.`);
 });
 setInterval(() => void checkHealth({ isByItself: true }), HEALTH_EVERY_MS);
-const key = await keyToEnter();
-const asked = key === '' ? checkHealth() : enter(key);
-if (key === '') showFrame();
+const begun = begin();
 // These two take long, so they are done while the service answers. The browser can handle input in between.
 await pause();
 startShell();
 await pause();
 prepareTimes();
-await asked;
+await begun;

@@ -3,13 +3,15 @@
 import { signal } from '@preact/signals';
 import type { TargetedKeyboardEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import { typeAhead } from '../parts/catch-letters.ts';
 import { Icon } from '../parts/parts.tsx';
+import { Quoting } from '../parts/quoting.tsx';
 import { copy } from '../parts/toast.ts';
 import { opened } from '../parts/view.tsx';
 import { type Entry, hasWords, suggestions } from '../service/directory.ts';
-import { navigationItems } from '../service/navigation.ts';
+import { type NavigationItem, navigationItems } from '../service/navigation.ts';
 import { consoleOf, placeName, WAY_BACK } from '../service/place.ts';
-import { keepPreference, MODIFIER, schemeNow } from '../service/preferences.ts';
+import { hasLetters, keepPreference, MODIFIER, schemeNow } from '../service/preferences.ts';
 import { currentRoute, goTo, pathOfConversation } from '../service/route.ts';
 import { macs, may, mayOwn, serves } from '../service/service.ts';
 import { focusFind } from '../views/merged/merged.tsx';
@@ -18,6 +20,8 @@ interface Choice {
   readonly icon: string;
   readonly text: string;
   readonly detail: string;
+  /** The shortcut, which is shown in place of the detail. */
+  readonly keys?: string;
   readonly run: () => unknown;
 }
 
@@ -43,6 +47,14 @@ const linkTo = (icon: string, text: string, detail: string, hash: string): Choic
   run: () => goTo(hash),
 });
 
+function viewChoice({ view, icon, text }: Omit<NavigationItem, 'isHere'>): Choice {
+  const [letter] = Object.entries(GO).find(([, name]) => name === view) ?? [];
+  return {
+    ...linkTo(icon, text, 'View', `#/${view}`),
+    ...(letter !== undefined && hasLetters() && { keys: `g ${letter}` }),
+  };
+}
+
 /** Returns an action that leaves this page for another console. */
 const leadTo = (address: string) => (): void => location.assign(address);
 
@@ -50,11 +62,12 @@ function actions(): readonly Choice[] {
   const isDark =
     schemeNow() === 'dark' || (schemeNow() === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches);
   return [
-    ...navigationItems().map(({ view, icon, text }) => linkTo(icon, text, 'View', `#/${view}`)),
-    linkTo('gear', 'Settings', 'View', '#/settings'),
+    ...[...navigationItems(), { view: 'settings', icon: 'gear', text: 'Settings' }].map(viewChoice),
     ...macs().map(({ id }) => ({ icon: 'mac', text: id, detail: 'Mac', run: leadTo(consoleOf(id)) })),
     ...(placeName === undefined ? [] : [{ icon: 'left', text: 'All Macs', detail: '', run: leadTo(WAY_BACK) }]),
-    ...(may('send') ? [linkTo('pen', 'New message', 'Messages', '#/messages?new')] : []),
+    ...(may('send')
+      ? [{ ...linkTo('pen', 'New message', 'Messages', '#/messages?new'), ...(hasLetters() && { keys: 'n' }) }]
+      : []),
     ...(may('webhooks') ? [linkTo('plus', 'Add a webhook', 'Webhooks', '#/webhooks/new')] : []),
     ...(mayOwn('addKey') ? [linkTo('plus', 'Create a key', 'Keys', '#/keys/new')] : []),
     {
@@ -64,7 +77,7 @@ function actions(): readonly Choice[] {
       run: () => keepPreference('scheme', isDark ? 'light' : 'dark', 'auto'),
     },
     { icon: 'copy', text: 'Copy the address of this view', detail: '', run: () => copy(location.href) },
-    { icon: 'info', text: 'Keyboard shortcuts', detail: '?', run: showShortcuts },
+    { icon: 'info', text: 'Keyboard shortcuts', detail: '', keys: '?', run: showShortcuts },
   ];
 }
 
@@ -102,6 +115,10 @@ class Choosing {
   #answer: Promise<boolean> | undefined;
   /** Key of the choice that somebody moved to. */
   #chosen: string | undefined;
+
+  constructor(text: string) {
+    if (text !== '') this.typed(text);
+  }
 
   typed(text: string): void {
     clearTimeout(this.#timer);
@@ -147,8 +164,10 @@ class Choosing {
   }
 }
 
-export function openPalette(): void {
-  const dialog = opened(<Palette take={take} />);
+/** `typed` is what somebody has typed already. */
+export function openPalette(typed: string): void {
+  const dialog = opened(<Palette typed={typed} take={take} />);
+  dialog.querySelector('input')?.setSelectionRange(typed.length, typed.length);
   function take(choice: Choice | undefined): void {
     if (choice === undefined || !dialog.open) return;
     dialog.close();
@@ -156,8 +175,13 @@ export function openPalette(): void {
   }
 }
 
-function Palette({ take }: { readonly take: (choice: Choice | undefined) => void }): VNode {
-  const [choosing] = useState(() => new Choosing());
+interface PaletteProps {
+  readonly typed: string;
+  readonly take: (choice: Choice | undefined) => void;
+}
+
+function Palette({ typed, take }: PaletteProps): VNode {
+  const [choosing] = useState(() => new Choosing(typed));
   const { found, at } = choosing;
   const pressed = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -185,6 +209,7 @@ function Palette({ take }: { readonly take: (choice: Choice | undefined) => void
           placeholder="A person, group, view or action"
           autocomplete="off"
           spellcheck={false}
+          defaultValue={typed}
           onInput={({ currentTarget: { value } }) => choosing.typed(value)}
           onKeyDown={pressed}
         />
@@ -193,6 +218,10 @@ function Palette({ take }: { readonly take: (choice: Choice | undefined) => void
     </dialog>
   );
 }
+
+const Keys = ({ keys }: { readonly keys: string }): VNode => (
+  <span class="push nowrap">{keys.split(' ').map((key) => [<kbd key={key}>{key}</kbd>, ' '])}</span>
+);
 
 interface ChoicesProps {
   readonly found: readonly Choice[];
@@ -215,9 +244,10 @@ const Choices = ({ found, at, take }: ChoicesProps): VNode => (
       >
         <Icon name={choice.icon} />
         <span class="cut" dir="auto">
-          {choice.text}
+          <Quoting text={choice.text} />
         </span>
-        {choice.detail !== choice.text && (
+        {choice.keys !== undefined && <Keys keys={choice.keys} />}
+        {choice.keys === undefined && choice.detail !== choice.text && (
           <bdi class="quiet small cut" dir="auto">
             {choice.detail}
           </bdi>
@@ -228,11 +258,13 @@ const Choices = ({ found, at, take }: ChoicesProps): VNode => (
 );
 
 async function writeIn(conversation: string): Promise<void> {
+  typeAhead();
   const messages = await import('../views/messages/messages.tsx');
   messages.writeIn(conversation);
 }
 
 async function searchFor(words: string): Promise<void> {
+  typeAhead();
   goTo('#/messages');
   const messages = await import('../views/messages/messages.tsx');
   messages.searchFor(words);
@@ -247,8 +279,10 @@ export async function takeShortcut(key: string): Promise<void> {
   goUntil = 0;
   if (key === 'g') goUntil = performance.now() + GO_MS;
   else if (key === '?') showShortcuts();
-  else if (key === 'n' && may('send')) goTo('#/messages?new');
-  else if (key === '/' && may('read')) {
+  else if (key === 'n' && may('send')) {
+    typeAhead();
+    goTo('#/messages?new');
+  } else if (key === '/' && may('read')) {
     if (currentRoute().view !== 'messages') goTo('#/messages');
     if (!serves('listMessages')) {
       setTimeout(focusFind);
@@ -278,7 +312,9 @@ function showShortcuts(): void {
         <h2 id="shortcuts-title">Keyboard shortcuts</h2>
         <dl>
           {SHORTCUTS.map(([keys, text]) => [
-            <dt key={keys}>{keys.split(' ').map((key) => [<kbd key={key}>{key}</kbd>, ' '])}</dt>,
+            <dt key={keys}>
+              <Keys keys={keys} />
+            </dt>,
             <dd key={text}>{text}</dd>,
           ])}
         </dl>

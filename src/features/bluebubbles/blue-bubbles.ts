@@ -166,7 +166,7 @@ export class BlueBubbles implements Wire {
       const chat = chatObject(
         isFound ? { ...unlisted(sent), participants: [address] } : await chatWith(request.caller, address),
       );
-      const messages = [messageObject(sent, unlisted(sent), tempGuid ?? null)];
+      const messages = [messageObject(sent, unlisted(sent), tempGuid)];
       return success({ ...chat, messages }, 'Successfully created chat!');
     }
     if (request.caller.canSend?.(address) === 'no') {
@@ -205,10 +205,10 @@ function refused(reason: string, title = 'Message Send Error'): WireAnswer {
   return { status: 500, body: { status: 500, message: title, error: { type: 'iMessage Error', message: reason } } };
 }
 
-function sendAnswer(answer: WireSendAnswer, message: string, tempGuid: string | null | undefined): WireAnswer {
+function sendAnswer(answer: WireSendAnswer, message: string, tempGuid: string | null): WireAnswer {
   if ('refused' in answer) return refused(answer.refused);
   const { sent } = answer;
-  return success(messageObject(sent, unlisted(sent), tempGuid ?? null), message);
+  return success(messageObject(sent, unlisted(sent), tempGuid), message);
 }
 
 function needsHelper(members: readonly string[]): string {

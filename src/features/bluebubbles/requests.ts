@@ -5,7 +5,12 @@ import { list, NOT_AN_OBJECT, text } from '../../core/schema/text.ts';
 // Bodies of requests to the part of BlueBubbles' REST API v1 that Postern offers (decision Y2). Unknown members are
 // ignored, as BlueBubbles itself ignores them.
 
-const tempGuid = z.string({ error: '`tempGuid` must be a string.' }).max(1000).nullish();
+// An empty id identifies nothing: by it, a second equal message would count as a repeat of the first.
+const tempGuid = z
+  .string({ error: '`tempGuid` must be a string.' })
+  .max(1000)
+  .nullish()
+  .transform((id) => id || null);
 const optionalText = (name: string) => z.string({ error: `\`${name}\` must be a string.` }).nullish();
 const count = (name: string) => z.int({ error: `\`${name}\` must be a whole number.` }).min(0);
 

@@ -12,7 +12,7 @@ export interface WireSend {
   /** An address or a chat guid, as the client wrote it. */
   readonly recipient: string;
   readonly text: string;
-  readonly tempGuid: string | null | undefined;
+  readonly tempGuid: string | null;
 }
 
 /** The sent message, or why the message was held or not sent. A failure is thrown as an AppError. */
@@ -33,7 +33,7 @@ export async function sendFor(request: WireRequest, send: WireSend, counters: Co
       attachments: [],
       requestId,
       ...(files.length > 0 && { uploads: files }),
-      ...(typeof tempGuid === 'string' && { idempotencyKey: { kind: 'client', key } as const }),
+      ...(tempGuid !== null && { idempotencyKey: { kind: 'client', key } as const }),
     }),
     counters,
   );

@@ -23,11 +23,11 @@ import { rowAgeStore } from './state/row-ages-store.ts';
  * outgoing yet.
  */
 export function openEventLog(core: CoreBase & CoreMac, isAwaited: (message: Message) => boolean) {
-  const { host, closers, state, connection, chatLog, awake } = core;
+  const { host, closers, state, connection, chatLog, awake, sentRows } = core;
   const { clock, log } = host;
   const channel = new Channel();
   const changeLog = changeStore(state);
-  const cursor = cursorStore(state, host.features);
+  const cursor = cursorStore(state, [...host.features, { replaced: () => sentRows.confirmations.restart() }]);
   const published = cursor.load()?.offset.rowId;
   const { ages, noteHealth } = openRowAges({
     ...{ state, awake, closers, log, published },

@@ -49,7 +49,7 @@ export function setUp(more: Partial<NewSenderOptions> = {}) {
   const store = new InMemoryStore();
   const sentParts = newSentParts();
   const log = collectingLog();
-  const { sender, origins } = newSender({
+  const { sender, origins, confirmations } = newSender({
     messages,
     lookup: chat,
     idempotency: store,
@@ -62,7 +62,7 @@ export function setUp(more: Partial<NewSenderOptions> = {}) {
   });
   const send = (request: Partial<SendRequest> = {}): Promise<SendResult> =>
     sender.send({ recipient: '+15550100', body: 'hello', attachments: [], ...request });
-  return { clock, chat, messages, store, sentParts, log, sender, origins, send };
+  return { clock, chat, messages, store, sentParts, log, sender, origins, confirmations, send };
 }
 
 /** Waits for every step that needs no time. */

@@ -1,9 +1,28 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { rowOffset } from '../../src/core/model/offset.ts';
+import { cursorStore } from '../../src/core/state/cursor-store.ts';
+import { sentPartStore } from '../../src/core/state/sent-parts-store.ts';
+import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { eventually } from '../support/eventually.ts';
 import { failed } from '../support/in-memory-messages.ts';
 import { folder, idle, obedient, setUp } from '../support/sender-fixture.ts';
+
+test('a row id that was a sent message’s before chat.db was replaced can be the next one’s', async () => {
+  const database = openStateDatabase(join(folder, 'replaced.db'));
+  const fixture = setUp({ sentParts: sentPartStore(database) });
+  const { chat, clock, confirmations, send } = fixture;
+  obedient(fixture);
+  const cursors = cursorStore(database, [{ replaced: () => confirmations.restart() }]);
+  cursors.save({ offset: rowOffset(0), guid: null, inode: '1' });
+  expect(await send()).toMatchObject({ confirmed: true, message: { id: '1' } });
+  chat.rows.length = 0;
+  cursors.restart({ offset: rowOffset(0), guid: null, inode: '2' });
+  const again = send();
+  await clock.advance(3000);
+  expect(await again).toMatchObject({ confirmed: true, message: { id: '1' } });
+});
 
 describe('the row of a send', () => {
   test('is in the chat that was meant, of any service', async () => {

@@ -90,6 +90,23 @@ describe('the cursor', () => {
   });
 });
 
+test('the outcome of a send names no row once chat.db was replaced, and its key stays used', () => {
+  const database = openStateDatabase(newFile());
+  const sends = idempotencyStore(database);
+  const key: IdempotencyKey = { kind: 'client', key: 'k' };
+  sends.claim(key, 'hash', 0);
+  sends.finish(key, { state: 'confirmed', rowId: 7 });
+  const cursors = cursorStore(database);
+  cursors.restart({ offset: rowOffset(9), guid: 'A', inode: '7' });
+  expect(sends.find(key, 0)?.outcome).toEqual({ state: 'confirmed', rowId: 7 });
+  cursors.restart({ offset: rowOffset(12), guid: 'B', inode: '8' });
+  expect(sends.claim(key, 'hash', 0)).toEqual({
+    requestHash: 'hash',
+    outcome: { state: 'provisional', part: undefined },
+  });
+  database.close();
+});
+
 describe('webhooks', () => {
   test('keep everything over a restart, in order of registration', () => {
     const path = newFile();

@@ -51,7 +51,7 @@ export interface ConfirmParts {
 export class Confirmations {
   /** Parts without a row, in the order of their runs. */
   #expected: Waiting[] = [];
-  readonly #paired: PairedParts;
+  #paired: PairedParts;
   readonly #parts: ConfirmParts;
   #hasGaps = false;
   #cancelFollowing: Cancel | undefined;
@@ -76,6 +76,14 @@ export class Confirmations {
     }
     this.look();
     this.#follow();
+  }
+
+  /** Forgets all parts and their rows. Call this when chat.db was replaced, whose row ids mean other rows. */
+  restart(): void {
+    this.#expected = [];
+    this.#paired = new PairedParts(this.#parts.clock);
+    this.#cancelFollowing?.();
+    this.#cancelFollowing = undefined;
   }
 
   close(): void {

@@ -2,7 +2,6 @@ import { chatIdentity, groupId } from '../model/address.ts';
 import type { MessageDetails } from '../model/details.ts';
 import type { Mistake } from '../model/errors.ts';
 import type { IdempotencyKey } from '../model/idempotency-key.ts';
-import { isoSecond } from '../model/iso-second.ts';
 import type { Message } from '../model/message.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
 import type {
@@ -18,6 +17,7 @@ import { type AttachmentRules, checkAttachments } from './checked-attachments.ts
 import type { Confirmations } from './confirmations.ts';
 import { type CheckedRequest, Delivery } from './delivery.ts';
 import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
+import { provisional } from './provisional.ts';
 import type { Expectation } from './row-owners.ts';
 import type { SentRows } from './sent-rows.ts';
 import { SerialQueue } from './serial-queue.ts';
@@ -195,25 +195,10 @@ export class Sender implements MessageSender {
 
   #answer(request: SendRequest, rowId: number | undefined, replayed: boolean): SendResult {
     const message = rowId === undefined ? undefined : this.#lookup.message(rowId);
-    if (message === undefined) return { confirmed: false, message: this.#provisional(request), replayed };
+    if (message === undefined) {
+      return { confirmed: false, message: provisional(request, this.#parts.clock.now()), replayed };
+    }
     return { confirmed: true, message, replayed };
-  }
-
-  /** Returns the answer to a send whose row has not been found (decision D6). */
-  #provisional({ body, attachments }: SendRequest): Message {
-    const timestamp = isoSecond(this.#parts.clock.now());
-    return {
-      id: '',
-      guid: '',
-      conversation_id: '',
-      // `me` stands in for the owner's address, which only the row contains (decision B3).
-      sender: 'me',
-      body,
-      attachments,
-      timestamp,
-      is_from_me: true,
-      status: 'pending',
-    };
   }
 }
 

@@ -3,7 +3,7 @@ import type { CursorStore } from '../model/ports/feed-ports.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import { changeWriter, printWriter, restartChanges } from './changes-store.ts';
 
-/** A feature that keeps facts about one chat.db. */
+/** A feature, or another part, that keeps facts about one chat.db. */
 export interface Replaced {
   replaced?(state: Sqlite): void;
 }
@@ -43,8 +43,10 @@ export function cursorStore(database: Sqlite, features: readonly Replaced[] = []
     restart(cursor, prints) {
       database.transaction(() => {
         if (select.get() !== undefined) {
-          // Sent parts refer to rows of the replaced database.
-          database.exec('DELETE FROM sent_part');
+          // Both refer to rows of the replaced database. A repeated request still sends nothing, but finds no row.
+          database.exec(
+            "DELETE FROM sent_part; UPDATE send SET state = 'provisional', row_id = NULL WHERE state = 'confirmed'",
+          );
           sentSince.run(cursor.offset.rowId);
         }
         for (const feature of features) feature.replaced?.(database);

@@ -7,6 +7,7 @@ import type { Clock } from '../../core/model/ports/host-ports.ts';
 import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
 import type { MessageSender, SendAnswer, SendRequest } from '../../core/model/ports/sending-ports.ts';
 import { problem } from '../../core/model/problems.ts';
+import { provisional } from '../../core/sender/provisional.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { assertStillAllowed, sendRight } from './rights.ts';
 
@@ -34,7 +35,7 @@ export class AllowedSends {
 
   /** Sends or defers a request that the key may make. */
   async send(request: SendRequest, to: string, idempotencyKey: IdempotencyKey): Promise<AllowedAnswer> {
-    const { sender, deferrals } = this.#parts;
+    const { sender, deferrals, clock } = this.#parts;
     const { id: keyId } = this.#key.stored;
     const queued = { ...request, recipient: to, idempotencyKey, keyId };
     if (request.sendAtMs !== undefined) {
@@ -46,21 +47,32 @@ export class AllowedSends {
       this.#assertStillDirect(to);
     };
     const { message, ...sent } = await sender.send({ ...queued, check });
+    if (sent.replayed && sent.confirmed && !this.#mayBeOf(message)) {
+      return { kind: 'sent', confirmed: false, message: provisional(request, clock.now()), replayed: true };
+    }
     return { kind: 'sent', ...sent, message: this.#parts.shown(message) };
   }
 
   /**
-   * Returns a message that was sent earlier. Returns undefined while chat.db is unreadable: the message was sent, so a
+   * Returns a message that was sent earlier; undefined if its row is missing. Also returns undefined while chat.db is unreadable: the message was sent, so a
    * problem would say the wrong thing about it.
    */
   async made(id: string): Promise<Message | undefined> {
     try {
       const message = await this.#parts.messages.message(id);
-      return message && this.#parts.shown(message);
+      return message && this.#mayBeOf(message) ? this.#parts.shown(message) : undefined;
     } catch (error) {
       if (isChatDbAway(error)) return undefined;
       throw error;
     }
+  }
+
+  /**
+   * Reports whether a stored row can be a message that this key sent. If chat.db was replaced a moment ago, another
+   * message may have its row id.
+   */
+  #mayBeOf({ is_from_me: isFromMe, conversation_id: chat }: Message): boolean {
+    return isFromMe && sendRight(this.#parts.directory, this.#key, chat) !== 'no';
   }
 
   /**

@@ -32,6 +32,7 @@ export const access = feature({
   document: async () => (await import('./document.ts')).DOCUMENT,
   tools: async () => (await import('./tools.ts')).TOOLS,
   commands: declareAccessCommands,
+  replaced: (state) => state.exec('UPDATE approval SET message_id = NULL'),
   backedUp: (copy) => endHeldSends(copy),
   restored: (state) => restoredKeys(state),
   async open(core) {

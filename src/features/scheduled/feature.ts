@@ -55,6 +55,7 @@ export const scheduled = feature({
       .addHelpText('after', helpExamples('postern scheduled cancel 5a1f'))
       .action(runs(served(async () => (await import('./commands.ts')).cancelScheduled)));
   },
+  replaced: (state) => state.exec('UPDATE scheduled SET message_id = NULL'),
   restored: (state, nowMs) => endRestored(state, nowMs),
   async open(core) {
     const { openScheduled } = await import('./open.ts');

@@ -5,8 +5,7 @@ export default {
   testRunner: '<rootDir>/test/support/suite/framework.mjs',
   transform: {},
   globalSetup: '<rootDir>/test/support/suite/start.mjs',
-  reporters: ['<rootDir>/test/support/suite/reporter.mjs'],
-  testSequencer: '<rootDir>/test/support/suite/sequencer.mjs',
+  reporters: ['default', '<rootDir>/test/support/suite/reporter.mjs'],
   // For what hangs, and for nothing else: on a machine with ten times the load everything takes ten times as long.
   testTimeout: 120_000,
   // On a busy machine a worker that holds nothing any more needs longer to end than the half second that Jest gives it.

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type RawBody from 'raw-body';
 import { problem } from '../model/problems.ts';
+import { madeOnce } from './made-once.ts';
 
 /** Maximum size of a JSON body (decision E2). */
 const MAX_BYTES = 1024 * 1024;
@@ -45,23 +45,12 @@ function isJsonInUtf8(type: string): boolean {
   );
 }
 
-let reading: Promise<typeof RawBody> | undefined;
-
 /**
  * Loads the reader of bodies with the first body, because its tables of charsets are a third of what a start would
  * load. All bodies wait for one promise, which keeps the requests of a connection in their order: two imports of one
  * module may end in any order.
  */
-function bodyReader(): Promise<typeof RawBody> {
-  reading ??= import('raw-body').then(
-    (loaded) => loaded.default,
-    (error: unknown) => {
-      reading = undefined;
-      throw error;
-    },
-  );
-  return reading;
-}
+const bodyReader = madeOnce(async () => (await import('raw-body')).default);
 
 async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   const getRawBody = await bodyReader();

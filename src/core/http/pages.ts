@@ -3,6 +3,7 @@ import type { Answer } from './answer.ts';
 import { isKnown, vary } from './conditions.ts';
 import { type Encoding, encoded, encodingFor, isWorthEncoding } from './encodings.ts';
 import type { Exchange } from './exchange.ts';
+import { madeOnce } from './made-once.ts';
 
 /** Serves one page. */
 export type ServedPage = (exchange: Exchange) => Answer | Promise<Answer>;
@@ -81,20 +82,6 @@ async function sentAs({ bytes }: PageContent, encoding: Encoding): Promise<Sent>
   const ending = encoding === 'identity' ? '' : `-${encoding}`;
   const etag = `"${hash('sha256', bytes, 'base64url')}${ending}"`;
   return { bytes: await encoded(bytes, encoding), etag };
-}
-
-/** Returns a function that calls `make` until it succeeds, and then returns the same value. */
-export function madeOnce<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined;
-  return async () => {
-    made ??= make();
-    try {
-      return await made;
-    } catch (error) {
-      made = undefined;
-      throw error;
-    }
-  };
 }
 
 /**

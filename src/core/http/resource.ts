@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { ProblemText } from '../model/problem-text.ts';
 import type { AddedSchemas } from '../schema/content-schema.ts';
+import { madeOnce } from './made-once.ts';
 import type { Operation } from './openapi/operation.ts';
 import type { Route } from './route.ts';
 import type { Handler, ServedRoute } from './router.ts';
@@ -66,16 +67,12 @@ export function handlersOf<Parts, Id extends string>(
   { name, routes, handlers }: Resource<Parts, Id>,
   parts: Parts,
 ): Readonly<Record<Id, Handler>> {
-  let loading: Promise<Readonly<Record<string, Handler>>> | undefined;
+  const loaded = madeOnce(async (): Promise<Readonly<Record<string, Handler>> | undefined> => handlers?.(parts));
   const ids = Object.keys(routes ?? {});
   const lazily = ids.map((id): [string, Handler] => [
     id,
     async (exchange) => {
-      loading ??= handlers?.(parts).catch((error: unknown) => {
-        loading = undefined;
-        throw error;
-      });
-      const handler = (await loading)?.[id];
+      const handler = (await loaded())?.[id];
       if (handler === undefined) throw new Error(`${name} has no handler for ${id}`);
       return handler(exchange);
     },

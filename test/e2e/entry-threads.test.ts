@@ -10,7 +10,7 @@ import { BARE_ENVIRONMENT } from '../support/temporary.ts';
 const CONTEXT = { features: FEATURES, version: '0' } as unknown as ClientContext;
 const program = declareProgram(CONTEXT, () => async () => {});
 const serving = program.commands.filter(isServing).map((command) => command.name());
-const REPORT = "process.on('exit', () => console.log(`threads ${process.env.UV_THREADPOOL_SIZE}`))";
+const REPORT = "process.on('exit', () => console.log('threads ' + process.env.UV_THREADPOOL_SIZE))";
 
 /** Returns the number of libuv's threads that the program chooses; `undefined` for libuv's own choice. */
 function threads(...args: readonly string[]): string | undefined {

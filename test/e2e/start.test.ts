@@ -161,7 +161,6 @@ describe('a configuration that cannot be used', () => {
     expect(stderr).toContain('Line 2, column 11');
     expect(stderr).not.toContain('the-key-itself');
   });
-
 });
 
 describe('what may pass by itself ends with 69, also under --supervised, so that launchd tries again', () => {

@@ -78,7 +78,7 @@ export async function send(
   const message = await client.send(request);
   if (wanted !== undefined && !('approval' in message)) {
     progress(`Waiting until it is ${wanted}`);
-    const end = await waited(client, message, { offset, wanted, seconds });
+    const end = await waited(client, message, { offset, recipient: to.id, wanted, seconds });
     return reportState(end ?? message, to.shown, { wanted, seconds }, service);
   }
   answer(message, 'approval' in message ? held(message, to.shown) : outcome(message, to.shown));

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { NewWebhookOptions, PosternClient, WebhookEdits } from '../../../client/postern-client.ts';
+import { isPosternError, type NewWebhookOptions, type PosternClient, type WebhookEdits } from '../../../client/postern-client.ts';
 import { errorCode } from '../../model/errors.ts';
 import { ROW_EVENT_TYPES } from '../../model/event.ts';
 import type { Include } from '../../model/include.ts';
@@ -75,8 +75,14 @@ async function tryLocalNetwork(id: string, { client, stderr }: Served): Promise<
   stderr(
     'The receiver is in your own network, so Postern sends it a test event now. If macOS asks for permission, click Allow.',
   );
-  const { delivered, error } = await client.testWebhook(id);
-  stderr(delivered ? 'It arrived.' : `It did not arrive: ${error ?? 'the receiver refused it.'}`);
+  try {
+    const { delivered, error } = await client.testWebhook(id);
+    stderr(delivered ? 'It arrived.' : `It did not arrive: ${error ?? 'the receiver refused it.'}`);
+  } catch (error) {
+    // The webhook is registered, and its answer printed.
+    if (!isPosternError(error)) throw error;
+    stderr(`It was not sent: ${oneLine(error.message)}`);
+  }
 }
 
 export async function editWebhook(given: string, options: EditOptions, { client, answer }: Served): Promise<void> {

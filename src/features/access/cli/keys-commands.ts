@@ -72,11 +72,12 @@ export async function addKey(name: string, options: AddOptions, service: Served)
     ...(maxWait !== undefined && { max_wait_s: maxWait }),
   };
   const what = preset === undefined ? { scopes: scope ?? [] } : { preset };
-  const key = await client.keys.add({ name, ...settings, ...what } satisfies NewKeyOptions);
-  const invocation = (command: string): Invocation => invocationOf(command, options, service);
-  // Only the service knows its port: an option may have set it, or the system may have chosen it.
+  // Only the service knows its port: an option may have set it, or the system may have chosen it. Whatever can fail comes
+  // before the key is made, because its secret is shown only once.
   const url = (await client.status()).url ?? serviceUrl(options, service);
   const config = localConfiguration(options, service);
+  const key = await client.keys.add({ name, ...settings, ...what } satisfies NewKeyOptions);
+  const invocation = (command: string): Invocation => invocationOf(command, options, service);
   const of = { secret: key.key, scopes: key.scopes, url, invocation };
   const server = config?.server ?? { host: '127.0.0.1', port: 0 };
   const more = service.features.flatMap((one) => one.clients?.(of, config?.features[one.name], server) ?? []);

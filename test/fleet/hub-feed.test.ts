@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { cpSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
+import WebSocket from 'ws';
 import { EVENTS } from '../../src/features/fleet/protocol/subjects.ts';
 import { appleDate } from '../../src/features/simulator/chat-database.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
@@ -147,6 +149,23 @@ describeWithNats('the events of a fleet at its hubs', () => {
     write(mac, ...names(6, 9));
     await readAll(poller, hubs, names(1, 9));
     expect(poller.expired).toBeGreaterThan(0);
+  });
+
+  test('a stream that was deleted ends the streams of clients without an offset, and the hub goes on', async () => {
+    const [hub, mac] = [await fleet.hub(), await fleet.mac('m1')];
+    write(mac, 'one');
+    await hub.texts(1);
+    const stream = await hub.get('/api/v1/events', { accept: 'application/x-ndjson' });
+    const socket = new WebSocket(`${hub.url.replace('http', 'ws')}/api/v1/ws?api_key=${HUB_KEY}`);
+    const closed = once(socket, 'close');
+    await once(socket, 'open');
+    const nc = await connect({ servers: server.url });
+    await (await jetstreamManager(nc)).streams.delete(EVENTS);
+    await nc.close();
+    await server.createFleet();
+    write(mac, 'two');
+    await Promise.all([stream.text(), closed]);
+    expect(new Set(await hub.texts(2))).toEqual(new Set(['one', 'two']));
   });
 
   test('a store that was restored from an old copy loses nothing of what came after the copy', async () => {

@@ -180,8 +180,11 @@ export class Client {
   }
 
   leave(): void {
-    this.#countMissed();
-    this.#reader.close();
+    try {
+      this.#countMissed();
+    } finally {
+      this.#reader.close();
+    }
   }
 
   /** Requests to be served again once the next batch is prepared. Other clients are served meanwhile. */

@@ -101,9 +101,9 @@ export class HubFeed implements EventFeed {
     channel.join(member);
     return {
       take: (limit) => {
-        this.#assertSame(generation);
         const nothing = { entries: [], upTo: place, missed: 0 };
         if (limit === 0) return nothing;
+        this.#assertSame(generation);
         const page = read ?? inMemory(channel, place, limit);
         if (page === undefined) read = load(limit);
         if (page === undefined || page instanceof Promise) return nothing;

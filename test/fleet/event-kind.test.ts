@@ -33,3 +33,12 @@ test.each([
 test('a change without a date that both machines know is an event of each', () => {
   expect(kind(['edited'], { machine: 'one' })).not.toBe(kind(['edited'], { machine: 'two' }));
 });
+
+test.each([undefined, 1])('rows without a guid have events of their own (change: %s)', (change) => {
+  const without = (rowId: number, machine: string) => {
+    const event = { type: change === undefined ? 'message.received' : 'message.removed', data: {} };
+    return kindOf({ rowId, guid: '', change, event } as unknown as LogEntry, machine, undefined);
+  };
+  expect(new Set([without(1, 'one'), without(2, 'one'), without(1, 'two')]).size).toBe(3);
+  expect(without(1, 'one')).toBe(without(1, 'one'));
+});

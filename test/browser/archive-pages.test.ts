@@ -30,8 +30,8 @@ inBrowser(
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
       expect(await page.evaluate('getComputedStyle(document.querySelector(".bubble")).borderRadius')).toBe('18px');
       // A section cuts what reaches over its edge, such as the tail of a bubble.
-      const room = `Math.min(...[...document.querySelectorAll('.theirs > .bubble')].map(
-        (each) => each.getBoundingClientRect().left - each.closest('section').getBoundingClientRect().left,
+      const room = `Math.min(...[...document.querySelectorAll('section > article')].map(
+        (each) => each.getBoundingClientRect().left - each.parentElement.getBoundingClientRect().left,
       ))`;
       expect(await page.evaluate(room)).toBeGreaterThanOrEqual(6);
       expect(complaints).toEqual([]);

@@ -126,6 +126,29 @@ describe('keys and approvals in the console', () => {
     expect(await states()).not.toContain('held');
   });
 
+  inBrowser('calls what is decided here decided elsewhere at no time', async () => {
+    const { page } = there();
+    await asked('the third');
+    await page.reload();
+    await page.locator('[data-do="deny"]').waitFor();
+    let answer = () => {};
+    const late = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/approvals/*?wait=30', async (route) => {
+      await late;
+      await route.continue();
+    });
+    const isDecided = page.waitForRequest('**/approvals/*?wait=30');
+    await page.locator('[data-do="deny"]').click();
+    await isDecided;
+    const isRead = page.waitForResponse('**/approvals?include=contacts');
+    await page.evaluate(`dispatchEvent(new HashChangeEvent('hashchange'))`);
+    await (await isRead).finished();
+    answer();
+    await page.locator('#toast', { hasText: 'Denied: nothing is sent' }).waitFor();
+    await page.locator('.outcome', { hasText: /^Denied/ }).waitFor();
+    await page.unroute('**/approvals/*?wait=30');
+  });
+
   inBrowser('says below a message which key sent it, with what hides in its name', async () => {
     const { page } = there();
     const [sent] = ((await ask('/messages?limit=20', there().key)) as unknown as Record<string, string>[]).filter(
@@ -155,7 +178,7 @@ describe('keys and approvals in the console', () => {
     await page.locator('#tabs a', { hasText: 'Approvals' }).click();
     await page.locator('[data-do="deny"]').click();
     await page.locator('#toast', { hasText: 'Denied: nothing is sent' }).waitFor();
-    expect((await states()).filter((state) => state === 'denied').length).toBe(4);
+    expect((await states()).filter((state) => state === 'denied').length).toBe(5);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(await there().faults()).toEqual([]);
     await resize(page, 1280, 800);

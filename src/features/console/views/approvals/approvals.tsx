@@ -36,6 +36,9 @@ const names = signal<ReadonlyMap<string, string>>(new Map());
 /** Changes every minute. */
 const minute = signal(0);
 
+/** Ids of the sends that this page is deciding on. */
+const deciding = new Set<string>();
+
 const isOpen = ({ outcome }: Shown): boolean => outcome === undefined;
 
 /**
@@ -69,7 +72,7 @@ async function read(): Promise<void> {
   // Leaves an ended card in the list, so that the card under the pointer or with the focus does not move.
   const kept = before.map((one) => {
     const { id } = one.approval;
-    if (ids.has(id) || !isOpen(one)) return one;
+    if (ids.has(id) || deciding.has(id) || !isOpen(one)) return one;
     leaveCard(id);
     return { ...one, outcome: { sentence: elsewhere, isBad: false } };
   });
@@ -112,6 +115,7 @@ const ENDS: Readonly<Record<ApprovalState, readonly [kind: string, word: string]
 
 async function decide({ id, shown }: Approval, decision: Decision): Promise<void> {
   const path = `approvals/${encodeURIComponent(id)}`;
+  deciding.add(id);
   try {
     await call(`${path}/${decision}`, { method: 'POST', body: decision === 'approve' ? { shown } : {} });
     leaveCard(id);
@@ -130,6 +134,8 @@ async function decide({ id, shown }: Approval, decision: Decision): Promise<void
     if (statusOf(error) !== 409) return;
     cards.value = cards.value?.filter(({ approval }) => approval.id !== id);
     await read().catch(() => {});
+  } finally {
+    deciding.delete(id);
   }
 }
 

@@ -109,3 +109,17 @@ test.each([
   expect(await sent(await started(), body, [{ body: part }])).toMatchObject({ confirmed: false });
   expect(await sent(await started(), body, [{ body }])).toMatchObject({ confirmed: true });
 });
+
+test('a text with a link that Messages writes to a new conversation beside its group is reported as misdirected', async () => {
+  const world = setUp();
+  world.chat.know('any;+;chat7', null, 'any;+;chat7');
+  const { chat, clock, messages } = world;
+  messages.behave = () => {
+    chat.add({ address: '-;chat7', body: 'look' });
+    return { kind: 'done' };
+  };
+  const sending = world.send({ recipient: 'any;+;chat7', body: `look ${URL}` }).catch((error: unknown) => error);
+  await idle();
+  await clock.advance(3000);
+  expect(await sending).toMatchObject({ code: 'misdirected', extra: { message_id: '1' } });
+});

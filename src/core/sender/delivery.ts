@@ -8,8 +8,8 @@ import { problem } from '../model/problems.ts';
 import { leadsToNext, liveAttempt, type Plan } from './attempts.ts';
 import { type CheckedFile, openChecked } from './checked-attachments.ts';
 import type { Confirmations } from './confirmations.ts';
-import { contentHashes } from './content-hash.ts';
-import type { Expectation } from './row-owners.ts';
+import { fits } from './content-hash.ts';
+import { contentsOfRow, type Expectation } from './row-owners.ts';
 import { NOT_RUNNING, sendFailure } from './send-failure.ts';
 import { type ChosenPlan, chosenPlan } from './service-choice.ts';
 import type { Staging } from './staging.ts';
@@ -241,7 +241,7 @@ function misdirected(
       (row) =>
         row.address !== null &&
         row.address !== chat.address &&
-        contentHashes(row.body, row.attachmentNames).includes(content) &&
+        fits(content, contentsOfRow(row)) &&
         lookup.isNewChat(row.rowId, afterRowId),
     );
   if (stray === undefined || stray.address === null) return undefined;

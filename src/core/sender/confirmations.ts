@@ -222,9 +222,9 @@ export class Confirmations {
 
   /** Returns own rows above this row id that belong to no part yet, in order. */
   #unclaimed(rowId: number): readonly OwnRow[] {
-    const { lookup, store } = this.#parts;
-    return joinedByLinks(lookup.ownRowsAbove(rowId))
-      .filter((row) => !this.#paired.isTaken(row.rowId) && store.ofRow(row.rowId) === undefined)
+    const isRecorded = (row: OwnRow): boolean => this.#stored((store) => store.ofRow(row.rowId)) !== undefined;
+    return joinedByLinks(this.#parts.lookup.ownRowsAbove(rowId))
+      .filter((row) => !this.#paired.isTaken(row.rowId) && !isRecorded(row))
       .toSorted((a, b) => a.rowId - b.rowId);
   }
 
@@ -269,13 +269,13 @@ export class Confirmations {
     this.#cancelFollowing = undefined;
   }
 
-  /** Runs `work`. If state.db cannot be written, sending continues, and origins are no longer reported. */
+  /** Runs `work`. If state.db cannot be used, sending continues, and origins are no longer reported. */
   #stored<Result>(work: (store: SentPartStore) => Result): Result | undefined {
     try {
       return work(this.#parts.store);
     } catch (error) {
       this.#hasGaps = true;
-      this.#parts.log.error('could not record a send', { code: errorCode(error) });
+      this.#parts.log.error('could not read or record a send', { code: errorCode(error) });
       return undefined;
     }
   }

@@ -38,6 +38,14 @@ interface Part {
   readonly content: Content;
 }
 
+/** How far a send has come. */
+interface Progress {
+  /** JSON pointers of the parts that were sent. */
+  readonly sent: string[];
+  /** True if Messages was asked to send a part, and did not certainly refuse it. */
+  isAsked: boolean;
+}
+
 /** Hands messages to Messages, part by part, and waits for the row of the first part. */
 export class Delivery {
   readonly #parts: DeliveryParts;
@@ -51,26 +59,26 @@ export class Delivery {
     const { lookup, confirmations, clock, log, signal } = this.#parts;
     const { requestId, recipient } = request;
     const startedMs = clock.monotonic();
-    const partsSent: string[] = [];
-    const expectations: Expectation[] = [];
+    const progress: Progress = { sent: [], isAsked: false };
+    let first: Expectation | undefined;
     try {
       const parts = await this.#partsOf(request);
       let chosen = chosenPlan(request, lookup.chats(recipient), lookup);
       for (const { pointer, content } of parts) {
-        const delivered = await this.#deliverPart(request, chosen, content, partsSent);
-        expectations.push(delivered.expectation);
-        partsSent.push(pointer);
+        const delivered = await this.#deliverPart(request, chosen, content, progress);
+        first ??= delivered.expectation;
+        progress.sent.push(pointer);
         // If this part was sent by the fallback, the parts after it use the fallback too.
         chosen = delivered.chosen;
       }
+      if (first !== undefined) await confirmations.wait(first, signal);
     } catch (error) {
-      const why = isAppError(error) ? { code: error.code, ...error.extra } : { parts_sent: partsSent };
-      log.warn('a send failed', { requestId, ...why });
-      throw withParts(error, partsSent);
+      const failure = withParts(error, progress);
+      const why = isAppError(failure) ? { code: failure.code, ...failure.extra } : {};
+      log.warn('a send failed', { requestId, ...why, ...(isAppError(failure) && !isAppError(error) && { error }) });
+      throw failure;
     }
-    const [first] = expectations;
     if (first !== undefined) {
-      await confirmations.wait(first, signal);
       const error = misdirected(first, this.#parts);
       if (error !== undefined) {
         log.warn('a send to a group went to another conversation', { requestId, row_id: first.rowId ?? null });
@@ -78,7 +86,7 @@ export class Delivery {
       }
     }
     const tookMs = Math.round(clock.monotonic() - startedMs);
-    log.info('sent', { requestId, parts: partsSent.length, row_id: first?.rowId ?? null, took_ms: tookMs });
+    log.info('sent', { requestId, parts: progress.sent.length, row_id: first?.rowId ?? null, took_ms: tookMs });
     return first;
   }
 
@@ -105,7 +113,7 @@ export class Delivery {
     request: SendRequest,
     chosen: ChosenPlan,
     content: Content,
-    partsSent: readonly string[],
+    progress: Progress,
   ): Promise<{ readonly expectation: Expectation; readonly chosen: ChosenPlan }> {
     const { messages, confirmations, signal } = this.#parts;
     const { plan: to, fallback, reason } = chosen;
@@ -118,6 +126,8 @@ export class Delivery {
       content,
       signal,
       onAttempt({ chatId }) {
+        // Another attempt follows only after an error that proves that nothing was sent.
+        progress.isAsked = false;
         try {
           request.check?.();
         } catch (error) {
@@ -126,18 +136,19 @@ export class Delivery {
         }
         // An attempt without a chat id names only a participant, and Messages itself chooses the conversation.
         if (chat !== 'any' && chatId === null) confirmations.expectIn(expectation, 'one_to_one');
+        progress.isAsked = true;
       },
     }).finally(() => confirmations.end(expectation));
     const bySms: ChosenPlan | undefined = fallback && { plan: fallback, reason: 'asked' };
     if (outcome.kind === 'done' || (await this.#wasWritten(outcome, expectation))) {
       if (bySms === undefined || !(await this.#hasFailed(expectation))) return { expectation, chosen };
-      return this.#deliverPart(request, bySms, content, partsSent);
+      return this.#deliverPart(request, bySms, content, progress);
     }
-    const failure = sendFailure(outcome, partsSent);
+    const failure = sendFailure(outcome, progress.sent);
     // A part that may have been sent stays expected, so that a later send does not take its row.
     if (failure.code === 'send_failed' && !leadsToNext(outcome)) confirmations.giveUp(expectation);
     else if (!mayHaveBeenSent({ code: failure.code })) confirmations.drop(expectation);
-    if (bySms !== undefined && leadsToNext(outcome)) return this.#deliverPart(request, bySms, content, partsSent);
+    if (bySms !== undefined && leadsToNext(outcome)) return this.#deliverPart(request, bySms, content, progress);
     throw failure;
   }
 
@@ -172,10 +183,13 @@ export class Delivery {
 
 /**
  * Adds the parts that were sent to an error that does not name them: one that `check` threw before a later part, for
- * example because the key was revoked meanwhile.
+ * example because the key was revoked meanwhile. An unexpected error, once something may have been sent, becomes
+ * `send_outcome_unknown`.
  */
-function withParts(error: unknown, partsSent: readonly string[]): unknown {
-  if (!isAppError(error) || partsSent.length === 0 || error.extra.parts_sent !== undefined) return error;
+function withParts(error: unknown, { sent: partsSent, isAsked }: Progress): unknown {
+  const mayBeSent = isAsked || partsSent.length > 0;
+  if (!isAppError(error)) return mayBeSent ? sendFailure({ kind: 'killed' }, partsSent) : error;
+  if (partsSent.length === 0 || error.extra.parts_sent !== undefined) return error;
   const { code, message, hint, ...options } = error;
   const extra = { ...error.extra, parts_sent: partsSent };
   return new AppError(code, message, { ...options, ...(hint !== undefined && { hint }), extra });

@@ -57,6 +57,21 @@ describeWithNats('the webhooks of a fleet', () => {
     }
   });
 
+  test('are 503 broker_away while the broker is away, as are Macs, and the status of the hub still says why', async () => {
+    const id = await register();
+    await waitFor(async () => (await hubs[0].get('/macs/m1/api/v1/messages')).status === 200);
+    await server.stop();
+    await waitFor(async () => (await hubs[0].get('/ready')).status === 503);
+    for (const path of [`webhooks/${id}`, `webhooks/${id}/deliveries`, 'conversations']) {
+      const answer = await hubs[0].get(`/api/v1/${path}`);
+      expect([path, answer.status, await answer.json()]).toMatchObject([path, 503, { code: 'broker_away' }]);
+    }
+    expect(await (await hubs[0].get('/macs/m1/api/v1/messages')).json()).toMatchObject({ code: 'broker_away' });
+    const status = await hubs[0].get('/api/v1/status');
+    expect([status.status, await status.json()]).toMatchObject([200, { backend: { connected: false }, webhooks: [] }]);
+    await server.launch();
+  });
+
   test('go on at the other hub when one ends', async () => {
     await register();
     write('one');

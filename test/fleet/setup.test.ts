@@ -68,8 +68,9 @@ describeWithNats('setting a fleet up', () => {
     expect(readFileSync(join(mac, 'config.toml'), 'utf8')).toContain(`[fleet]\nfile = "${file}"\nchanges = false\n`);
 
     const status = await postern(['fleet', 'status', '--dir', dir, '--json']);
-    expect(status.code).toBe(0);
-    expect(JSON.parse(status.stdout)).toMatchObject({ macs: [{ mac: 'm7', machines: [] }], problems: [] });
+    expect(status.code).toBe(1);
+    const problems = ['m7 does not answer.'];
+    expect(JSON.parse(status.stdout)).toMatchObject({ macs: [{ mac: 'm7', machines: [] }], problems });
     const names = (JSON.parse(status.stdout) as { streams: { name: string }[] }).streams.map(({ name }) => name);
     expect(names).toEqual(['EV', 'WD', 'KV_webhooks', 'KV_claims']);
     await server.stop();
@@ -99,6 +100,15 @@ describeWithNats('setting a fleet up', () => {
     const hub = newMac();
     const joined = await postern(['fleet', 'join', '--config-dir', hub, '--file', join(dir, 'hub.line')]);
     expect(joined.stdout).toContain('This machine is a hub');
+  });
+
+  test('a Mac joins whose configuration says that it is in no fleet', async () => {
+    const mac = newMac();
+    const config = join(mac, 'config.toml');
+    writeFileSync(config, readFileSync(config, 'utf8').replace('changes', 'file = ""\nchanges'));
+    const line = (await postern(['fleet', 'add', 'm7', '--dir', await newFleet()])).stdout;
+    expect(await postern(['fleet', 'join', '--config-dir', mac], line)).toMatchObject({ code: 0 });
+    expect(readFileSync(config, 'utf8')).toContain(`[fleet]\nfile = "${join(mac, 'fleet/member.line')}"\nchanges`);
   });
 
   test('doctor at a hub that does not run says how to start it', async () => {

@@ -44,17 +44,13 @@ export async function askService(client: PosternClient, asking: Asking): Promise
     return { findings: [found], isUp: isBusy, isConnected: false };
   }
   const { connected, message } = health.backend;
-  const connection = connected
-    ? ok('connection', message ?? 'The service reads the messages database.')
-    : fault(
-        'connection',
-        message ?? 'The service cannot read the messages database.',
-        'See full_disk_access and chat_database.',
-      );
-
   await pauseMs(1000);
   const answer = await answered(client.status());
   const status = isPosternError(answer) ? undefined : answer;
+  const advice = status?.macs === undefined ? 'See full_disk_access and chat_database.' : 'Are its servers up?';
+  const connection = connected
+    ? ok('connection', message ?? 'The service reads the messages database.')
+    : fault('connection', message ?? 'The service cannot read the messages database.', advice);
   return {
     findings: [
       ok('service', `The service answers at ${address}.`),

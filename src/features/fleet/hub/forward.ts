@@ -113,9 +113,9 @@ async function passOn(
     return await parts.macs.ask({ ...question, machine });
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error;
-    if (error.why === 'nobody') throw parts.macs.away(member);
+    if (error.why === 'nobody') throw parts.macs.away(member, wanted);
     if (isSend) throw fleetProblem('send_outcome_unknown', { mac: member });
-    if (error.why === 'silent' && method === 'GET') throw parts.macs.away(member);
+    if (error.why === 'silent' && method === 'GET') throw parts.macs.away(member, wanted);
     throw fleetProblem('mac_silent', { mac: member });
   }
 }
@@ -158,7 +158,7 @@ async function sendOnce(
     if (error.why !== 'nobody' || !claim.isNew) throw fleetProblem('send_outcome_unknown', { mac: member });
     const other = candidates.find((one) => one !== machine);
     if (!(await moveClaim(connection, key, claim, other))) throw fleetProblem('send_outcome_unknown', { mac: member });
-    if (other === undefined) throw macs.away(member);
+    if (other === undefined) throw macs.away(member, wanted);
     return await passOn(parts, question, other, true);
   }
 }

@@ -59,11 +59,13 @@ export class HubStatus {
   }
 
   async report(): Promise<StatusReport> {
-    const { tail, macs, clock, version, operations, webhooks } = this.#parts;
+    const { connection, tail, macs, clock, version, operations, webhooks } = this.#parts;
     const { last } = tail.channel;
-    const summaries = await webhooks.summaries();
+    // Their counts are at the broker. Without it, the report still says why.
+    const summaries = await webhooks.summaries().catch(() => []);
     const warnings = droppedWarnings(summaries);
-    const place = tail.isFilled && 'stream' in last ? { offset: placeText(tail.last), ...this.#earlier() } : {};
+    const isKnown = connection.isConnected && tail.isFilled && 'stream' in last;
+    const place = isKnown ? { offset: placeText(tail.last), ...this.#earlier() } : {};
     return {
       version,
       uptime_s: Math.floor((clock.monotonic() - this.#startedMs) / 1000),

@@ -1,6 +1,7 @@
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import type { HubMac, HubMachine } from '../../../core/model/status.ts';
 import { fleetProblem } from '../problems.ts';
+import { brokerAway } from '../protocol/connection.ts';
 import { every } from '../protocol/every.ts';
 import {
   type Asking,
@@ -62,18 +63,30 @@ export class Macs {
     return [...this.#named].sort();
   }
 
-  /** Returns a Mac's machines: those that are present first, in the order in which they joined. Throws `mac_unknown`. */
+  /**
+   * Returns a Mac's machines: those that are present first, in the order in which they joined. Throws `mac_unknown` and
+   * `broker_away`.
+   */
   async machinesOf(id: string): Promise<{ readonly present: readonly string[]; readonly first: string | undefined }> {
     await this.#first;
     if (!this.ids.includes(id)) throw fleetProblem('mac_unknown');
+    this.assertBroker();
     const present = this.#presentOf(id).map(({ report }) => report.machine);
     return { present, first: this.#all(id)[0]?.report.machine };
   }
 
-  away(id: string): Error {
-    const lastMs = Math.max(0, ...this.#all(id).map(({ heardMs }) => heardMs));
+  /** Throws `broker_away` while no Mac can be asked. */
+  assertBroker(): void {
+    if (!this.#parts.connection.isConnected) throw brokerAway();
+  }
+
+  /** The problem that a Mac, or one of its machines, does not answer. */
+  away(id: string, machine?: string): Error {
+    const known = this.#all(id).filter(({ report }) => machine === undefined || report.machine === machine);
+    const lastMs = Math.max(0, ...known.map(({ heardMs }) => heardMs));
     const since = lastMs === 0 ? 'before this hub started' : `at ${isoOf(lastMs)}`;
-    return fleetProblem('mac_away', { mac: id, since }, { extra: { mac: id } });
+    const mac = machine === undefined ? id : `${id}/at/${machine}`;
+    return fleetProblem('mac_away', { mac, since }, { extra: { mac: id } });
   }
 
   list(): readonly HubMac[] {

@@ -23,6 +23,7 @@ type Row = Readonly<Record<string, unknown>>;
 export async function mergedConversations(macs: Macs, exchange: Exchange): Promise<Answer> {
   const { limit, offset, cursor = '' } = readQuery(conversationQuery, exchange.query);
   if (cursor !== '') throw problem('invalid_cursor');
+  macs.assertBroker();
   const asked = new URLSearchParams(exchange.query);
   for (const name of ['limit', 'offset', 'cursor']) asked.delete(name);
   const wanted = Math.min(limit + offset, MAX_ASKED);

@@ -89,9 +89,9 @@ export class FleetConnection {
     return this.#isConnected ? undefined : this.#lastProblem;
   }
 
-  /** The newest connection of the NATS client. Throws `broker_away` before the first one. */
+  /** The connection of the NATS client. Throws `broker_away` while there is none. */
   get nc(): NatsConnection {
-    if (this.#nc === undefined) throw brokerAway();
+    if (this.#nc === undefined || !this.#isConnected) throw brokerAway();
     return this.#nc;
   }
 
@@ -170,6 +170,7 @@ export class FleetConnection {
 
   #disconnected(error: Error | undefined): void {
     this.#isConnected = false;
+    this.#js = undefined;
     this.#lastProblem = error?.message ?? 'the connection was lost';
     if (!this.#isClosed) {
       this.#host.log.warn('the connection to the broker was lost, reconnecting', { reason: this.#lastProblem });

@@ -39,6 +39,7 @@ export async function fleetReport(folder: FleetFolder, now: number) {
     const problems = [
       ...(missing.length === 0 ? [] : [`Missing: ${missing.join(', ')}. postern fleet init --connect creates them.`]),
       ...fullServers(servers),
+      ...macs.flatMap(({ mac, machines: there }) => (there.length > 0 ? [] : [`${mac} does not answer.`])),
       ...machines.flatMap((machine) => problemsOf(machine, now)),
       ...certificates
         .map(({ file, end }) => certificateFinding(`The certificate ${file}`, end))

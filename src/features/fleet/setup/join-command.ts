@@ -7,6 +7,8 @@ import { AppError, isAppError } from '../../../core/model/errors.ts';
 import { type Membership, membershipLine, parseMembership, readMembership } from '../protocol/membership.ts';
 
 const HEADER = /^\[fleet\][^\n]*/m;
+/** The setting as the documents show it for a Mac that is in no fleet. */
+const EMPTY_FILE = /^(\[fleet\][^\n]*\n(?:(?!\[)[^\n]*\n)*?)file[ \t]*=[ \t]*(?:""|'')/m;
 
 interface JoinOptions extends CommonOptions {
   readonly file?: string;
@@ -109,9 +111,11 @@ function nameInConfig(folder: string, file: string, environment: Environment): r
     const path = realpathSync(configPath(folder));
     const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
     const line = `file = ${JSON.stringify(file)}`;
-    const changed = HEADER.test(text)
-      ? text.replace(HEADER, (header) => `${header}\n${line}`)
-      : `${text.trimEnd()}\n\n[fleet]\n${line}\n`;
+    const changed = EMPTY_FILE.test(text)
+      ? text.replace(EMPTY_FILE, (_, before: string) => before + line)
+      : HEADER.test(text)
+        ? text.replace(HEADER, (header) => `${header}\n${line}`)
+        : `${text.trimEnd()}\n\n[fleet]\n${line}\n`;
     const checked = checkConfigText(changed, folder, environment);
     if ('mistakes' in checked) return checked.mistakes;
     if (checked.config.features.fleet?.file !== file) {

@@ -64,11 +64,12 @@ class RunningTest {
 
 /** Loads Jest's framework with that class in place of Node's. */
 function withRunningTest(load) {
-  const { AsyncLocalStorage } = asyncHooks;
-  asyncHooks.AsyncLocalStorage = RunningTest;
+  const original = Object.getOwnPropertyDescriptor(asyncHooks, 'AsyncLocalStorage');
+  // A getter without a setter since Node 22.
+  Object.defineProperty(asyncHooks, 'AsyncLocalStorage', { configurable: true, value: RunningTest });
   try {
     return load();
   } finally {
-    asyncHooks.AsyncLocalStorage = AsyncLocalStorage;
+    Object.defineProperty(asyncHooks, 'AsyncLocalStorage', original);
   }
 }

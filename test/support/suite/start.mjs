@@ -22,6 +22,7 @@ const BUILT_FROM = [
 
 export default async function start({ rootDir }) {
   refuseStaleBuild(rootDir);
+  await refuseWithoutSqlite();
   await compileModules();
   process.env.TMPDIR = temporaryFolder(hasRoomInMemory() ? IN_MEMORY : realpathSync('/tmp'));
 }
@@ -58,6 +59,12 @@ function hasRoomInMemory() {
   if (kind !== 'tmpfs' || options.split(',').includes('noexec')) return false;
   const { bavail, bsize } = statfsSync(IN_MEMORY);
   return bavail * bsize > ENOUGH_BYTES;
+}
+
+/** Tells at once what every test that opens a database would fail with. */
+async function refuseWithoutSqlite() {
+  const { assertSqlite } = await import('../../../dist/src/core/runtime/sqlite.js');
+  assertSqlite();
 }
 
 function refuseStaleBuild(root) {

@@ -33,7 +33,7 @@ export const DOCUMENT: ResourceDocument = {
       query: scheduledQuery,
       answers: {
         200: {
-          description: 'By time, at most 500.',
+          description: 'By time, at most 500: the soonest, or the latest of those that have ended.',
           schema: 'ScheduledSend',
           isList: true,
           example: [scheduledExample],

@@ -18,7 +18,7 @@ export const SCHEDULED: Port<ScheduledSends> = {
       return entry;
     };
     return {
-      list: (query) => all.list(query).filter(isVisible),
+      list: (query) => all.list({ ...query, keyId: key.keyId }).filter(isVisible),
       get,
       cancel: (id) => all.cancel(get(id).id),
     };

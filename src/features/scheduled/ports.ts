@@ -34,12 +34,15 @@ export interface ScheduledStore {
   add(entry: StoredScheduled): void;
   get(id: string): StoredScheduled | undefined;
   /**
-   * Lists at most 500 entries in the order of their scheduled times. Without `keyId`, lists the entries of all keys.
+   * Lists at most 500 entries in the order of their scheduled times: the soonest, or the latest if all `states` are
+   * final. Without `keyId`, lists the entries of all keys.
    */
   list(query: {
     readonly states: readonly ScheduledState[];
     readonly keyId?: string | undefined;
   }): readonly StoredScheduled[];
+  /** Returns the ids of all entries that have not ended. */
+  openIds(): readonly string[];
   /** Returns the entries in the state `scheduled` whose scheduled time has come, in the order of these times. */
   due(nowMs: number): readonly StoredScheduled[];
   /** Returns the earliest time of an entry in the state `scheduled`, Unix milliseconds; undefined if there is none. */
@@ -64,6 +67,8 @@ export interface ScheduledStore {
 export interface ScheduledQuery {
   readonly state?: ScheduledState | undefined;
   readonly source?: ScheduledSource | undefined;
+  /** Only the sends of this key, besides those of the phone. */
+  readonly keyId?: string | undefined;
 }
 
 /** The scheduled sends of one caller. Methods behave as if other callers' sends did not exist. */

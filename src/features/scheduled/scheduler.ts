@@ -159,7 +159,7 @@ export class SendScheduler implements Deferral {
   }
 
   openIds(): readonly string[] {
-    return this.#parts.store.list({ states: ['scheduled', 'sending'] }).map(({ id }) => id);
+    return this.#parts.store.openIds();
   }
 
   #again(earlier: Exclude<ReturnType<DeferringStore['defer']>, 'claimed'>, hash: string) {
@@ -238,9 +238,9 @@ export function allScheduled(
     return entry;
   };
   return {
-    list({ state, source }) {
+    list({ state, source, keyId }) {
       const states = state === undefined ? SCHEDULED_STATES.slice(0, 2) : [state];
-      const own = source === 'phone' ? [] : store.list({ states }).map(shownScheduled);
+      const own = source === 'phone' ? [] : store.list({ states, keyId }).map(shownScheduled);
       const isPhoneAsked = source !== 'postern' && states.includes('scheduled');
       const all = [...own, ...(isPhoneAsked ? onPhone() : [])];
       return all.toSorted((a, b) => a.send_at.localeCompare(b.send_at));

@@ -5,7 +5,7 @@ import type { Row, Sqlite } from '../../core/runtime/sqlite.ts';
 import { bytesOfFiles, columnTypes, firstNumber, recordOf } from '../../core/state/record.ts';
 import { durably } from '../../core/state/state-database.ts';
 import type { ScheduledStore, StoredScheduled } from './ports.ts';
-import type { ScheduledState } from './scheduled.ts';
+import { isOver, type ScheduledState } from './scheduled.ts';
 
 const SCHEDULED = recordOf({
   id: columnTypes.text(),
@@ -39,10 +39,13 @@ export function scheduledStore(database: Sqlite): ScheduledStore {
   const SELECT = `SELECT ${SCHEDULED.columns} FROM scheduled`;
   const insert = database.prepare(`INSERT OR IGNORE ${SCHEDULED.insert('scheduled')}`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);
-  const listed = database.prepare(
-    `${SELECT} WHERE state IN (SELECT value FROM json_each(?)) AND (? IS NULL OR key_id = ?)
-     ORDER BY send_at_ms, number LIMIT ${MAX_LISTED}`,
-  );
+  const listed = (order: 'ASC' | 'DESC') =>
+    database.prepare(
+      `${SELECT} WHERE state IN (SELECT value FROM json_each(?)) AND (? IS NULL OR key_id = ?)
+       ORDER BY send_at_ms ${order}, number ${order} LIMIT ${MAX_LISTED}`,
+    );
+  const [soonest, latest] = [listed('ASC'), listed('DESC')];
+  const open = database.prepare(`SELECT id FROM scheduled WHERE ${OPEN}`);
   const due = database.prepare(`${SELECT} WHERE state = 'scheduled' AND send_at_ms <= ? ORDER BY send_at_ms, number`);
   const next = database.prepare("SELECT min(send_at_ms) FROM scheduled WHERE state = 'scheduled'");
   const begin = database.prepare(
@@ -65,7 +68,13 @@ export function scheduledStore(database: Sqlite): ScheduledStore {
       insert.run(...SCHEDULED.values({ ...entry, options, endedMs: null }));
     },
     get: (id) => select.all(id).map(toScheduled)[0],
-    list: ({ states, keyId = null }) => listed.all(JSON.stringify(states), keyId, keyId).map(toScheduled),
+    list({ states, keyId = null }) {
+      const parameters = [JSON.stringify(states), keyId, keyId] as const;
+      const areOver = states.every((state) => isOver({ state }));
+      const rows = areOver ? [...latest.all(...parameters)].reverse() : soonest.all(...parameters);
+      return rows.map(toScheduled);
+    },
+    openIds: () => open.all().map(([id]) => String(id)),
     due: (nowMs) => due.all(nowMs).map(toScheduled),
     nextDueMs: () => firstNumber(next.get()),
     begin: (id, nowMs) => durably(database, () => begin.run(nowMs, id) > 0),

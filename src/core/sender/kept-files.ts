@@ -20,6 +20,8 @@ export interface KeptCopiesParts {
 export class KeptCopies implements KeptFiles {
   readonly #parts: KeptCopiesParts;
   readonly #folder: string;
+  /** Ids of the sends whose files were copied in this process. Their records may not be stored yet. */
+  readonly #copied = new Set<string>();
 
   constructor(parts: KeptCopiesParts) {
     this.#parts = parts;
@@ -31,6 +33,7 @@ export class KeptCopies implements KeptFiles {
     if (mistakes.length > 0) {
       throw invalidRequest(mistakes);
     }
+    this.#copied.add(id);
     const kept: KeptFile[] = [];
     try {
       for (const [index, file] of files.entries()) {
@@ -62,6 +65,7 @@ export class KeptCopies implements KeptFiles {
   }
 
   async remove(id: string): Promise<void> {
+    this.#copied.delete(id);
     const folder = join(this.#folder, id);
     await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
       this.#parts.log.warn('the copies of a send could not be removed', { folder, code: errorCode(error) });
@@ -70,7 +74,7 @@ export class KeptCopies implements KeptFiles {
 
   async keepOnly(ids: ReadonlySet<string>): Promise<void> {
     const found = await readdir(this.#folder).catch(() => []);
-    await Promise.all(found.filter((id) => !ids.has(id)).map((id) => this.remove(id)));
+    await Promise.all(found.filter((id) => !ids.has(id) && !this.#copied.has(id)).map((id) => this.remove(id)));
   }
 
   #folderOf(id: string, index: number): string {

@@ -194,7 +194,7 @@ export interface KeptFiles {
    */
   paths(id: string, files: readonly KeptFile[]): Promise<readonly string[]>;
   remove(id: string): Promise<void>;
-  /** Removes the copies of every held send whose id is not in `ids`. */
+  /** Removes the copies that an earlier process made for sends whose ids are not in `ids`. */
   keepOnly(ids: ReadonlySet<string>): Promise<void>;
 }
 

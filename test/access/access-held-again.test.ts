@@ -49,6 +49,18 @@ describe('ask, take back and ask again', () => {
     expect(service.access.keys.get(caller.key?.id ?? '').remaining?.per_minute).toBe(8);
   });
 
+  test('refuses another content under the same Idempotency-Key, also while the files of the first are copied', async () => {
+    const caller = service.caller(always);
+    const idempotencyKey = { kind: 'client', key: 'k' } as const;
+    const ask = (body: string) => codeOf(service.send(caller, { idempotencyKey, body }));
+    expect(await Promise.all([ask('one'), ask('one'), ask('another')])).toEqual([
+      'none',
+      'none',
+      'idempotency_key_reused',
+    ]);
+    expect(await ask('another')).toBe('idempotency_key_reused');
+  });
+
   test('sends the same text twice once approval is off: a repeat of the sent one is a repeat', async () => {
     const caller = service.caller(always);
     await approvalsOf(caller).withdraw((await service.hold(caller)).id);

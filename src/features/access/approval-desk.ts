@@ -3,6 +3,7 @@ import type { Approval, ApprovalState, AuditAction } from '../../client/access-t
 import type { Destination } from '../../core/model/destination.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { GivenFiles } from '../../core/model/ports/sending-ports.ts';
+import { problem } from '../../core/model/problems.ts';
 import { type SendPreferences, shownOptions } from '../../core/model/send-service.ts';
 import { Wakeup } from '../../core/runtime/wakeup.ts';
 import type { AccessCore } from './access-core.ts';
@@ -64,8 +65,8 @@ export class ApprovalDesk {
   readonly #parts: ApprovalDeskParts;
   readonly #sends: ApprovedSends;
   readonly #waiters: Wakeup;
-  /** Held sends whose records are still being created. Key: `Holding.ask`. Value: a promise of the record. */
-  readonly #making = new Map<string, Promise<StoredApproval>>();
+  /** Held sends whose records are still being created. Key: `Holding.ask`. */
+  readonly #making = new Map<string, { readonly requestHash: string; readonly record: Promise<StoredApproval> }>();
   #isClosed = false;
 
   constructor(core: DeskCore, parts: ApprovalDeskParts) {
@@ -148,13 +149,18 @@ export class ApprovalDesk {
     return this.#waiters.wait(Math.min(ms, Math.max(nextMs, 1)));
   }
 
-  /** Holds a send. Equal requests at the same time become one held send. */
-  hold(holding: Holding): Promise<StoredApproval> {
-    const known = this.#making.get(holding.ask);
-    if (known !== undefined) return known;
-    const held = this.#make(holding).finally(() => this.#making.delete(holding.ask));
-    this.#making.set(holding.ask, held);
-    return held;
+  /**
+   * Holds a send. Equal requests at the same time become one held send; of two others with one `Idempotency-Key`, the
+   * second fails with `idempotency_key_reused`.
+   */
+  async hold(holding: Holding): Promise<StoredApproval> {
+    const { ask, requestHash } = holding;
+    const known = this.#making.get(ask);
+    if (known !== undefined && known.requestHash !== requestHash) throw problem('idempotency_key_reused');
+    if (known !== undefined) return known.record;
+    const record = this.#make(holding).finally(() => this.#making.delete(ask));
+    this.#making.set(ask, { requestHash, record });
+    return record;
   }
 
   approve(id: string, shown: string, by: string): StoredApproval {

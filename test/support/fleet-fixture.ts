@@ -39,9 +39,9 @@ export class Fleet {
   }
 
   /** Returns the path of a file with the line of a Mac, or of the hubs. */
-  file(member: string | undefined): string {
+  file(member: string | undefined, fleetKeys: readonly string[] = [this.key]): string {
     const seed = new TextDecoder().decode(createUser().getSeed());
-    const keys = [member === undefined ? this.key : deriveMemberKey(this.key, member)];
+    const keys = fleetKeys.map((key) => (member === undefined ? key : deriveMemberKey(key, member)));
     const line = membershipLine({ member, servers: [this.server.url], seed, ca: undefined, keys });
     const path = join(this.#newFolder(), 'fleet.line');
     writeFileSync(path, line, { mode: 0o600 });
@@ -55,8 +55,8 @@ export class Fleet {
     return mac;
   }
 
-  async hub(): Promise<Hub> {
-    const hub = new Hub(this.#newFolder(), { file: this.file(undefined) });
+  async hub(keys = [this.key]): Promise<Hub> {
+    const hub = new Hub(this.#newFolder(), { file: this.file(undefined, keys) });
     this.#running.push(hub);
     await hub.start();
     return hub;

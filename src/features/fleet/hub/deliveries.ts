@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { NO_INCLUDES } from '../../../core/model/include.ts';
+import { isoSecond } from '../../../core/model/iso-second.ts';
 import { problem } from '../../../core/model/problems.ts';
 import type {
   DeliveryRecord,
@@ -21,6 +22,8 @@ import { readStream } from './stream-pages.ts';
 
 /** A finished delivery, with its attempts. */
 type LoggedDelivery = DetailedDelivery & Pick<DeliveryRecord, 'outcome'>;
+
+type Ended = Pick<PostResult, 'attemptRecords' | 'answer'>;
 
 export interface DeliveriesParts extends FleetParts {
   readonly poster: Poster;
@@ -63,6 +66,14 @@ export class Deliveries {
     this.#add(webhook.id, record, result);
     counters.deliveries.inc({ outcome: record.outcome });
     logEnd(record, webhook, log);
+  }
+
+  /** Records that an event will never be delivered, and why. */
+  gone(webhook: string, { id, seq }: { readonly id: string; readonly seq: number }, error: string): void {
+    const at = isoSecond(this.#parts.clock.now());
+    const none = { attempts: 0, status: null, duration_ms: 0 } as const;
+    const record = { id, at, event: 'gone', row_id: seq, outcome: 'gone', error, ...none } as const;
+    this.#add(webhook, record, { attemptRecords: [], answer: '' });
   }
 
   test(to: StoredWebhook): Promise<WebhookTestResult> {
@@ -110,7 +121,7 @@ export class Deliveries {
   }
 
   /** Does not wait for the broker: the record of a delivery is not worth delaying the next one. */
-  #add(webhook: string, record: DeliveryRecord, { attemptRecords: tries, answer }: PostResult): void {
+  #add(webhook: string, record: DeliveryRecord, { attemptRecords: tries, answer }: Ended): void {
     const { connection, envelope } = this.#parts;
     const subject = deliverySubject(webhook);
     const delivery = { ...record, tries, ...(answer !== '' && { answer: answer.slice(0, 2048) }) };
@@ -131,7 +142,7 @@ export function dropped(deliveries: readonly LoggedDelivery[]): readonly LoggedD
 
 /** Returns what the deliveries say about the receiver's health. */
 export function healthOf(deliveries: readonly LoggedDelivery[], { enabled, held }: StoredWebhook): WebhookHealth {
-  const posts = deliveries.filter(({ event }) => event !== 'webhook.test');
+  const posts = deliveries.filter(({ event }) => event !== 'webhook.test' && event !== 'gone');
   const success = posts.findIndex(({ outcome }) => outcome === 'delivered');
   const failures = success === -1 ? posts.length : success;
   const working = held !== null ? 'held' : failures > 0 ? 'failing' : 'healthy';

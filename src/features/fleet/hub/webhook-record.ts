@@ -80,6 +80,11 @@ export function openRecord(envelope: Envelope, id: string, sealed: Uint8Array): 
   return { ...read, webhook: { ...webhook, include: includeSet([...webhook.include]), offset: rowOffset(0) } };
 }
 
+/** Reports whether an older key sealed a record, which is lost with that key unless it is written again. */
+export function isSealedBefore(envelope: Envelope, sealed: Uint8Array): boolean {
+  return envelope.keyIndex(HUBS, sealed) > 0;
+}
+
 function subjectOf(id: string): string {
   return `webhooks/${id}`;
 }

@@ -5,7 +5,7 @@ import type { FleetParts } from '../protocol/connection.ts';
 import { bucketOf, unlessTaken } from './claims.ts';
 import { Loop } from './loop.ts';
 import type { StreamTail } from './stream-tail.ts';
-import { openRecord, sealRecord, type WebhookRecord } from './webhook-record.ts';
+import { isSealedBefore, openRecord, sealRecord, type WebhookRecord } from './webhook-record.ts';
 
 const MAX_TRIES = 20;
 
@@ -118,8 +118,12 @@ export class WebhookTable {
       if (this.#known.delete(key)) this.#parts.onChange(key);
       return;
     }
+    const isNew = !this.#known.has(key);
     try {
       this.#take(key, { record: openRecord(this.#parts.envelope, key, value), revision });
+      // Once, because hubs that disagree about the newest key would write it again and again.
+      if (isNew && isSealedBefore(this.#parts.envelope, value))
+        void this.write(key, (record) => ({ ...record })).catch(() => {});
     } catch (error) {
       this.#parts.log.warn('the record of a webhook cannot be opened', { webhook: key, error });
     }

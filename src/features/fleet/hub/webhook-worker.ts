@@ -7,7 +7,7 @@ import { heldDelivery } from '../../../core/webhooks/delivery-record.ts';
 import type { Sending } from '../../../core/webhooks/poster.ts';
 import type { FleetParts } from '../protocol/connection.ts';
 import { every } from '../protocol/every.ts';
-import { EVENTS, endInDoubt, unlessMissing } from '../protocol/subjects.ts';
+import { EVENTS, endInDoubt, memberOfSubject, unlessMissing } from '../protocol/subjects.ts';
 import type { Deliveries } from './deliveries.ts';
 import { Loop } from './loop.ts';
 import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
@@ -24,6 +24,9 @@ import {
 import type { WebhookTable } from './webhook-table.ts';
 
 const TICK_MS = 1500;
+/** How long an event waits for a hub with its key. One Mac that lies must not stop the others' events for ever. */
+const UNREADABLE_WAIT_MS = 1000;
+const UNREADABLE_TRIES = 600;
 
 export interface WebhookParts extends FleetParts {
   readonly tail: StreamTail;
@@ -79,6 +82,12 @@ export class WebhookWorker {
     return this.#table.get(this.#id);
   }
 
+  /** Reports whether this hub knows the webhooks and the stream, and has the keys of the Macs. */
+  get #mayDeliver(): boolean {
+    const { tail } = this.#parts;
+    return !this.#table.isStale && tail.isFilled && !tail.isKeyWrong;
+  }
+
   async #write(change: (record: WebhookRecord) => WebhookRecord): Promise<void> {
     await this.#table.write(this.#id, change);
   }
@@ -86,7 +95,7 @@ export class WebhookWorker {
   async #turn(): Promise<void> {
     const known = this.#record;
     if (known === undefined) void this.#loop.close();
-    if (!known?.webhook.enabled || this.#table.isStale || !this.#parts.tail.isFilled) return;
+    if (!known?.webhook.enabled || !this.#mayDeliver) return;
     await this.#deliver(known);
     this.#loop.succeeded();
   }
@@ -97,7 +106,7 @@ export class WebhookWorker {
   }
 
   async #deliver(known: WebhookRecord): Promise<void> {
-    const { connection, tail } = this.#parts;
+    const { connection } = this.#parts;
     const manager = await connection.manager();
     if (!(await this.#isInStream(known))) return;
     const name = consumerName(known);
@@ -112,7 +121,7 @@ export class WebhookWorker {
     void endInDoubt(messages);
     const isCurrent = (): boolean => {
       const now = this.#record;
-      return !this.#loop.isClosed && !this.#table.isStale && tail.isFilled && now?.n === known.n && now.webhook.enabled;
+      return !this.#loop.isClosed && this.#mayDeliver && now?.n === known.n && now.webhook.enabled;
     };
     try {
       if (!isCurrent()) return;
@@ -154,6 +163,11 @@ export class WebhookWorker {
     if (known === undefined) return;
     const place = { ...tail.last, rowId: message.seq, atMs: storedAtMs(message) };
     const entry = streamEntry(message, place, envelope);
+    if (entry === undefined && envelope.keyIndex(memberOfSubject(message.subject), message.data) === -1) {
+      if (message.info.deliveryCount < UNREADABLE_TRIES) return message.nak(UNREADABLE_WAIT_MS);
+      const reason = 'No hub had the key that sealed the event.';
+      this.#parts.deliveries.gone(this.#id, { id: message.subject, seq: message.seq }, reason);
+    }
     if (entry === undefined || !eventFilter(known.webhook)(entry)) {
       message.ack();
       this.#last = { n: known.n, seq: place.rowId, ms: place.atMs };

@@ -66,7 +66,7 @@ export class Envelope {
   /** Throws AppError `fleet_content_unreadable` unless a known key sealed the bytes for this member and subject. */
   open(member: string, subject: string, sealed: Uint8Array): Uint8Array {
     if (sealed.length < ID_BYTES + NONCE_BYTES + TAG_BYTES) throw unreadable('it is too short');
-    const known = this.#keysOf(member).find(({ id }) => id.equals(sealed.subarray(0, ID_BYTES)));
+    const known = this.#keysOf(member)[this.keyIndex(member, sealed)];
     if (known === undefined) throw unreadable('it is sealed with a key that is unknown here');
     const nonce = sealed.subarray(ID_BYTES, ID_BYTES + NONCE_BYTES);
     try {
@@ -77,6 +77,11 @@ export class Envelope {
     } catch {
       throw unreadable('it was altered, or was not written for this place');
     }
+  }
+
+  /** Returns which of the member's keys sealed the bytes: 0 for the newest, -1 for one that is unknown here. */
+  keyIndex(member: string, sealed: Uint8Array): number {
+    return this.#keysOf(member).findIndex(({ id }) => id.equals(sealed.subarray(0, ID_BYTES)));
   }
 
   sealJson(member: string, subject: string, value: unknown): Uint8Array {

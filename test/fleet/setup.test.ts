@@ -133,13 +133,18 @@ describeWithNats('setting a fleet up', () => {
     const folder = FleetFolder.open(await newFleet());
     const keys = () => parseMembership(folder.addMac('m7')).keys;
     const [old = ''] = keys();
-    expect(folder.rotateKey()).toBe('added');
+    expect(folder.rotateKey(0)).toBe('added');
     const [first, fresh = ''] = keys();
     expect(first).toBe(old);
-    expect(folder.rotateKey()).toBe('switched');
+    expect(folder.rotateKey(1000)).toBe('switched');
     expect(keys()).toEqual([fresh, old]);
-    expect(folder.rotateKey()).toBe('ended');
+    const afterMs = 1000 + 168 * 3_600_000;
+    expect(() => folder.rotateKey(afterMs - 1)).toThrow('Until 1970-01-08T00:00:01Z, the stream holds events');
+    expect(keys()).toEqual([fresh, old]);
+    expect(folder.rotateKey(afterMs)).toBe('ended');
     expect(keys()).toEqual([fresh]);
+    for (const step of ['added', 'switched']) expect(folder.rotateKey(afterMs)).toBe(step);
+    expect(folder.rotateKey(afterMs, true)).toBe('ended');
   });
 });
 

@@ -47,6 +47,7 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
   located(fleet.command('renew'))
     .description('Make new certificates for the servers, valid 825 days. Macs and hubs need no change.')
     .option('--content-key', 'instead, take the next of three steps to a new content key')
+    .option('--now', 'with --content-key: drop the old key even if the stream still holds events sealed with it')
     .addHelpText('after', helpExamples('postern fleet renew', 'postern fleet renew --content-key'))
     .action(runs(reported(async () => (await desk()).renewFleet)));
   located(fleet.command('status'))

@@ -4,6 +4,7 @@ import { programText } from '../../../core/cli/invocation.ts';
 import { configFolder } from '../../../core/config/environment.ts';
 import { AppError, isAppError } from '../../../core/model/errors.ts';
 import { isoSecond } from '../../../core/model/iso-second.ts';
+import { systemClock } from '../../../core/runtime/clock.ts';
 import { commandRunner } from '../../../core/runtime/command.ts';
 import { type ServerAddress, serverAddress } from './addresses.ts';
 import { FleetFolder } from './fleet-folder.ts';
@@ -83,7 +84,7 @@ export async function revokeMac(member: string, options: FleetOptions, context: 
 
 /** `postern fleet renew`: makes new certificates, or takes the next step to a new content key. */
 export async function renewFleet(
-  options: FleetOptions & { readonly contentKey?: boolean },
+  options: FleetOptions & { readonly contentKey?: boolean; readonly now?: boolean },
   context: ClientContext,
 ): Promise<number> {
   const folder = FleetFolder.open(fleetPath(options, context));
@@ -92,7 +93,7 @@ export async function renewFleet(
       added: 'Step 1 of 3: there is a new key. Nothing is sealed with it yet.',
       switched: 'Step 2 of 3: the new key is used from now on. The old one still opens what is in the stream.',
       ended: 'Step 3 of 3: the old key is gone.',
-    }[folder.rotateKey()];
+    }[folder.rotateKey(systemClock.now(), options.now)];
     context.stdout(
       said,
       `Join again at every hub, with ${folder.hubLine}, and at every Mac, with "postern fleet add".`,

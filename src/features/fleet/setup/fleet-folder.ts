@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createUser, fromSeed } from '@nats-io/nkeys';
 import { replaceFile } from '../../../core/config/config-file.ts';
+import { HOUR_MS } from '../../../core/model/durations.ts';
 import { AppError, errorCode } from '../../../core/model/errors.ts';
+import { isoSecond } from '../../../core/model/iso-second.ts';
 import type { RunCommand } from '../../../core/runtime/command.ts';
 import { deriveMemberKey, newFleetKey } from '../protocol/envelope.ts';
 import { type Membership, membershipLine, readMembership } from '../protocol/membership.ts';
@@ -36,6 +38,8 @@ interface Secrets {
   readonly macs: Readonly<Record<string, string>>;
   readonly keys: readonly string[];
   readonly rotation: RotationStep;
+  /** When the step `switched` was taken last, in Unix milliseconds. */
+  readonly switchedMs?: number;
 }
 
 /** `added`: a new key is known but unused; `switched`: it is in use; `ended`: the old one is gone. */
@@ -185,12 +189,21 @@ export class FleetFolder {
     return this.certificates();
   }
 
-  /** Takes the next of the three steps to a new content key. Every machine must join again after each. */
-  rotateKey(): RotationStep {
+  /**
+   * Takes the next of the three steps to a new content key. Every machine must join again after each. Throws AppError
+   * `fleet_key_needed` if the stream may still hold what only the old key opens, unless `isForced`.
+   */
+  rotateKey(nowMs: number, isForced = false): RotationStep {
+    const { rotation: before, switchedMs = 0 } = this.#secrets;
     const [first = '', second = ''] = this.#secrets.keys;
-    const rotation = NEXT_STEP[this.#secrets.rotation];
+    const rotation = NEXT_STEP[before];
+    const neededMs = switchedMs + this.#record.keepHours * HOUR_MS;
+    if (rotation === 'ended' && nowMs < neededMs && !isForced) {
+      const message = `Until ${isoSecond(neededMs)}, the stream holds events that only the old key opens.`;
+      throw new AppError('fleet_key_needed', message, { hint: 'Wait, or lose them with --now.' });
+    }
     const keys = { added: [first, newFleetKey()], switched: [second, first], ended: [first] }[rotation];
-    this.#store({ keys, rotation });
+    this.#store({ keys, rotation, ...(rotation === 'switched' && { switchedMs: nowMs }) });
     return rotation;
   }
 

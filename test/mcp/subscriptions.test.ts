@@ -74,6 +74,19 @@ describe('an event that its receiver refuses', () => {
     },
   );
 
+  test('is given up after five refusals, however long the receiver was away before', async () => {
+    const fixture = await SubscriptionFixture.start();
+    let posts = 0;
+    const callback = await fixture.callback((response, { data }) => {
+      posts += 1;
+      response.writeHead(data?.id === '2' ? 200 : posts <= 6 ? 503 : 400).end();
+    });
+    await fixture.subscribe(callback);
+    fixture.publish(1, 2);
+    await passing(fixture, MINUTE, () => expect(rowsAt(callback).at(-1)).toBe(2));
+    expect(rowsAt(callback)).toEqual([...Array.from({ length: 11 }, () => 1), 2]);
+  });
+
   test.each([410, 413])('for good is not posted again, and the subscription stays: %d', async (status) => {
     const fixture = await SubscriptionFixture.start();
     const callback = await fixture.callback((response, { data }) =>

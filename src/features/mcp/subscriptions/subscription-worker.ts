@@ -47,8 +47,10 @@ export class SubscriptionWorker {
   #subscription: StoredSubscription;
   #health: SubscriptionHealth;
   #attempt: CallbackAttempt | undefined;
-  /** Number of attempts in a row that failed for the current post. */
-  #failures = 0;
+  /** Number of attempts in a row that found no receiver. */
+  #away = 0;
+  /** Number of attempts in which the receiver refused the current post. */
+  #refusals = 0;
   #isStopped = false;
   #cancelStoring: Cancel | undefined;
 
@@ -93,7 +95,7 @@ export class SubscriptionWorker {
   update(subscription: StoredSubscription): void {
     this.#subscription = subscription;
     this.#health = subscription.health;
-    this.#failures = 0;
+    this.#begin();
     this.#wakeup.wake();
   }
 
@@ -183,7 +185,7 @@ export class SubscriptionWorker {
     if (outcome === 'interrupted') return false;
     const nowMs = this.#parts.clock.now();
     if (outcome === 'taken') {
-      this.#failures = 0;
+      this.#begin();
       this.#health = { ...this.#health, lastDeliveryMs: nowMs, lastError: null, failedSinceMs: null };
       return true;
     }
@@ -191,10 +193,10 @@ export class SubscriptionWorker {
     this.#health = { ...this.#health, lastError: failure, failedSinceMs };
     const waitMs =
       outcome === 'away'
-        ? Math.min(AWAY_FIRST_MS * 2 ** this.#failures, AWAY_MOST_MS)
-        : REFUSED_WAITS_MS[outcome === 'never' ? REFUSED_WAITS_MS.length : this.#failures];
+        ? Math.min(AWAY_FIRST_MS * 2 ** this.#away, AWAY_MOST_MS)
+        : REFUSED_WAITS_MS[outcome === 'never' ? REFUSED_WAITS_MS.length : this.#refusals];
     if (waitMs === undefined) {
-      this.#failures = 0;
+      this.#begin();
       this.#health = { ...this.#health, hasSkipped: true };
       this.#parts.log.warn('gave up delivering an event to a subscription', {
         subscription: this.#subscription.id,
@@ -202,10 +204,17 @@ export class SubscriptionWorker {
       });
       return true;
     }
-    this.#failures += 1;
+    this.#away = outcome === 'away' ? this.#away + 1 : 0;
+    if (outcome !== 'away') this.#refusals += 1;
     this.#store();
     await this.#wait(waitMs);
     return false;
+  }
+
+  /** Forgets the failed attempts. */
+  #begin(): void {
+    this.#away = 0;
+    this.#refusals = 0;
   }
 
   async #wait(ms: number): Promise<void> {

@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeAttributedBody } from '../../src/core/chatdb/attributed-body.ts';
+import { readAttributedText } from '../../src/core/chatdb/content/attributed-runs.ts';
+import { RowBudget } from '../../src/core/chatdb/content/row-budget.ts';
 import { MAX_BLOB_BYTES } from '../../src/core/chatdb/content/typedstream.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { isLong } from '../support/conditions.ts';
+import { craftedArchive, members, Uid } from '../support/crafted-archives.ts';
 
 type Vector = { readonly name: string; readonly text: string; readonly hex: string };
 const read = (name: string) =>
@@ -61,9 +64,24 @@ describe('the attributedBody decoder', () => {
     expect(decodeAttributedBody(bodyOf(Buffer.from(text)))).toBe(text);
   });
 
-  test('gives nothing for what is no typedstream', () => {
+  describe.each(['Hello', 'Grüße, Zoë 👍', ''])('reads %j in a keyed archive', (text) => {
+    const attributes = members({ NSAttributes: new Uid(3) });
+    test.each([
+      ['as a text', [new Map([...attributes, ['NSString', new Uid(2)]]), text, new Map()]],
+      ['as an object', [new Map([...attributes, ['NSString', new Uid(2)]]), members({ 'NS.string': text }), new Map()]],
+    ])('%s', (_, objects) => {
+      const archive = craftedArchive(objects);
+      expect(decodeAttributedBody(archive)).toBe(text);
+      expect(readAttributedText(archive, new RowBudget())).toEqual({ text, runs: undefined });
+      expect(readAttributedText(archive, new RowBudget(5))).toBeUndefined();
+    });
+  });
+
+  test('gives nothing for what is no attributed string', () => {
     expect(decodeAttributedBody(new Uint8Array())).toBeUndefined();
     expect(decodeAttributedBody(Buffer.from('bplist00 keyed archive'))).toBeUndefined();
+    expect(decodeAttributedBody(craftedArchive(['a text']))).toBeUndefined();
+    expect(decodeAttributedBody(craftedArchive([members({ NSString: 7 })]))).toBeUndefined();
     expect(decodeAttributedBody(Buffer.alloc(MAX_BLOB_BYTES + 1, 4))).toBeUndefined();
   });
 

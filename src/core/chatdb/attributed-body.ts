@@ -1,20 +1,22 @@
+import { archivedText } from './content/attributed-runs.ts';
 import { RowBudget } from './content/row-budget.ts';
 import { decodeText } from './content/stored-text.ts';
 import { MAX_BLOB_BYTES, NEW, NIL, SIGNATURE, TWO_BYTES, Typedstream } from './content/typedstream.ts';
 
 /**
- * Returns the text of an `attributedBody` blob, which is a typedstream. Parses the stream only up to the text;
- * `content/attributed-runs` also reads the runs that follow. Limits size, depth and steps. Returns undefined if the
+ * Returns the text of an `attributedBody` blob: a typedstream or, rarely, a keyed archive. Parses a stream only up to
+ * the text; `content/attributed-runs` also reads the runs that follow. Limits size, depth and steps. Returns undefined if the
  * text cannot be decoded, and never throws.
  */
 export function decodeAttributedBody(blob: Uint8Array): string | undefined {
   if (blob.length < SIGNATURE.length || blob.length > MAX_BLOB_BYTES) return undefined;
   const bytes = Buffer.isBuffer(blob) ? blob : Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
   const at = usualStart(bytes);
-  return (at > 0 ? shortString(bytes, at) : undefined) ?? new Typedstream(bytes, new RowBudget(MAX_STEPS)).text();
+  const text = (at > 0 ? shortString(bytes, at) : undefined) ?? new Typedstream(bytes, new RowBudget(MAX_STEPS)).text();
+  return text ?? archivedText(bytes, new RowBudget());
 }
 
-/** The budget's steps for a text alone, because lists decode many. Real bodies need at most a dozen to reach it. */
+/** The budget's steps for the text of a stream alone, because lists decode many. Real bodies need at most a dozen to reach it. */
 const MAX_STEPS = 500;
 
 /** The two byte sequences with which nearly every body begins. The length of the text follows. */

@@ -1,3 +1,4 @@
+import { readKeyedArchive } from './keyed-archive.ts';
 import type { RowBudget } from './row-budget.ts';
 import type { TypedDictionary, TypedValue } from './typed-value.ts';
 import { MAX_BLOB_BYTES, SIGNATURE, Typedstream } from './typedstream.ts';
@@ -19,13 +20,22 @@ const NO_ATTRIBUTES: TypedDictionary = new Map();
 
 /**
  * Returns the text of an attributed string and its runs; undefined if not even the text is readable. Never throws. An
- * ordinary body takes up to 568 steps of the budget.
+ * ordinary body takes up to 568 steps of the budget. Of a keyed archive, returns only the text.
  */
 export function readAttributedText(blob: Uint8Array, budget: RowBudget): AttributedText | undefined {
   if (blob.length < SIGNATURE.length || blob.length > MAX_BLOB_BYTES || !budget.open(blob)) return undefined;
   const bytes = Buffer.isBuffer(blob) ? blob : Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
   const { text, values } = new Typedstream(bytes, budget).values();
-  return text === undefined ? undefined : { text, runs: values && runsOf(text, values) };
+  if (text !== undefined) return { text, runs: values && runsOf(text, values) };
+  const archived = archivedText(blob, budget);
+  return archived === undefined ? undefined : { text: archived, runs: undefined };
+}
+
+/** Returns the text of an attributed string in a keyed archive; undefined for any other blob. Never throws. */
+export function archivedText(blob: Uint8Array, budget: RowBudget): string | undefined {
+  const root = readKeyedArchive(blob, budget);
+  const text = root instanceof Map ? root.get('NSString') : undefined;
+  return typeof text === 'string' ? text : undefined;
 }
 
 /**

@@ -27,7 +27,7 @@ function namesOf(schema: Schema, fill: (fixture: ChatFixture) => void): ChatName
 describe('names in chat.db', () => {
   const names = namesOf('macos-13', (fixture) => {
     fixture.chat('SMS;-;+15550100');
-    fixture.chat('iMessage;-;+15550100');
+    fixture.chat('iMessage;-;+15550100', [], { display_name: 'Café Zürich' });
     fixture.chat('iMessage;+;chat42', [], { display_name: 'Café Zürich ' });
     fixture.chat('iMessage;+;chat43', [], { display_name: 'cafe zurich' });
     fixture.chat('iMessage;+;chat44', [], { display_name: '' });

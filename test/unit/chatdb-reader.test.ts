@@ -178,24 +178,34 @@ describe('a list of messages', () => {
 
   test('sees what was committed a moment ago, in every list', async () => {
     const { fixture, reader } = open();
-    const chat = fixture.chat('any;-;1', [], { display_name: 'Old' });
+    const chat = fixture.chat('any;+;1', [], { display_name: 'Old' });
     const handle = fixture.handle('one@example.org');
     fixture.message({ chat, handle_id: handle });
     expect((await reader.listConversations({ limit: 5, offset: 0 })).items[0]?.display_name).toBe('Old');
     fixture.sqlite.exec(
-      "UPDATE chat SET display_name = 'New', guid = 'any;-;2'; UPDATE handle SET id = 'two@example.org'",
+      "UPDATE chat SET display_name = 'New', guid = 'any;+;2'; UPDATE handle SET id = 'two@example.org'",
     );
     expect((await reader.listConversations({ limit: 5, offset: 0 })).items[0]).toMatchObject({
-      id: 'any;-;2',
+      id: 'any;+;2',
       display_name: 'New',
     });
     const page = await reader.listMessages({ order: 'desc', limit: 5, offset: 0 });
-    expect(page.items[0]).toMatchObject({ conversation_id: 'any;-;2', sender: 'two@example.org' });
-    expect(await reader.conversation('any;-;1')).toBeUndefined();
+    expect(page.items[0]).toMatchObject({ conversation_id: 'any;+;2', sender: 'two@example.org' });
+    expect(await reader.conversation('any;+;1')).toBeUndefined();
   });
 });
 
 describe('a conversation', () => {
+  test('with one person has no name, whatever chat.db stores', async () => {
+    const { fixture, reader } = open();
+    fixture.message({ chat: fixture.chat('any;-;1', [], { display_name: 'Club' }) });
+    fixture.message({ chat: fixture.chat('any;+;2', [], { display_name: 'Club' }) });
+    const { items } = await reader.listConversations({ limit: 5, offset: 0 });
+    const names = { 'any;-;1': null, 'any;+;2': 'Club' };
+    expect(Object.fromEntries(items.map(({ id, display_name }) => [id, display_name]))).toEqual(names);
+    expect((await reader.chats()).map(({ id, name }) => [id, name || null])).toEqual(Object.entries(names));
+  });
+
   test('is found under every variant of its id and its address, and under no other', async () => {
     const { fixture, reader } = open();
     const any = fixture.chat('any;-;+15550100');

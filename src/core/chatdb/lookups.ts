@@ -12,6 +12,7 @@ import type { Chat } from './chat.ts';
 import { ATTACHMENT_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { messageOf, toMessage } from './message.ts';
+import { isGroupSql } from './one-to-one-chats.ts';
 import { chatsOf } from './recent-conversations.ts';
 import { perSchema } from './schema-info.ts';
 import { isMirror } from './self-copies.ts';
@@ -274,9 +275,9 @@ function allIds({ guid, otherIds }: Chat): readonly string[] {
 const nameQueriesOf = perSchema((schema) => ({
   /** Selects a row if a handle has one of these addresses. Parameter: a JSON array. */
   handle: `SELECT 1 FROM json_each(${TEXT_PARAM}) i CROSS JOIN handle h ON h.id = i.value LIMIT 1`,
-  /** Row id and display name of every chat that has a display name. */
+  /** Row id and display name of every group that has a display name. */
   displayNames: schema.hasColumn('chat', 'display_name')
-    ? "SELECT ROWID, display_name FROM chat WHERE display_name <> '' ORDER BY ROWID"
+    ? `SELECT c.ROWID, c.display_name FROM chat c WHERE c.display_name <> '' AND ${isGroupSql(schema)} ORDER BY c.ROWID`
     : 'SELECT ROWID, NULL FROM chat WHERE 0',
 }));
 

@@ -1,30 +1,38 @@
 import type { NamedChat } from '../model/ports/reading-ports.ts';
 import { toText } from './columns.ts';
+import { isGroupSql } from './one-to-one-chats.ts';
 import { perSchema } from './schema-info.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** SQL that selects each chat's guid and name, and the address of a member: one row per member, or one without any. */
+/**
+ * SQL that selects each chat's guid, whether it is a group, its name, and the address of a member: one row per member, or
+ * one without any.
+ */
 const queryOf = perSchema((schema) => {
   const name = schema.hasColumn('chat', 'display_name') ? 'c.display_name' : 'NULL';
   const [address, members] = schema.hasTable('chat_handle_join')
     ? ['h.id', 'LEFT JOIN chat_handle_join j ON j.chat_id = c.ROWID LEFT JOIN handle h ON h.ROWID = j.handle_id']
     : ['NULL', ''];
-  return `SELECT c.guid, ${name}, ${address} FROM chat c ${members} ORDER BY c.ROWID`;
+  return `SELECT c.guid, ${isGroupSql(schema)}, ${name}, ${address} FROM chat c ${members} ORDER BY c.ROWID`;
 });
 
 /** Reads the names and participants of all conversations with one query. */
 export function namedChatsIn(snapshot: Snapshot): readonly NamedChat[] {
   const { database } = snapshot;
-  const found = new Map<string, { readonly name: string; readonly members: Set<string> }>();
-  for (const [guid, name, address] of database.all(queryOf(database.schema))) {
+  const found = new Map<
+    string,
+    { readonly isOneToOne: boolean; readonly name: string; readonly members: Set<string> }
+  >();
+  for (const [guid, group, name, address] of database.all(queryOf(database.schema))) {
     const id = toText(guid);
-    const chat = found.get(id) ?? { name: toText(name), members: new Set<string>() };
+    const isOneToOne = group === 0;
+    const chat = found.get(id) ?? { isOneToOne, name: isOneToOne ? '' : toText(name), members: new Set<string>() };
     found.set(id, chat);
     const member = toText(address);
     if (member !== '') chat.members.add(member);
   }
-  return [...found].map(([id, { name, members }]) => {
+  return [...found].map(([id, { isOneToOne, name, members }]) => {
     const all = [...members];
-    return { id, name, participants: id.includes(';-;') ? snapshot.withoutOwner(all) : all };
+    return { id, name, participants: isOneToOne ? snapshot.withoutOwner(all) : all };
   });
 }

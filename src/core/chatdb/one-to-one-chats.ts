@@ -2,7 +2,7 @@ import { chatIdentity } from '../model/address.ts';
 import type { ReaderThread } from '../runtime/reader-thread.ts';
 import { toText } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { perSchema } from './schema-info.ts';
+import { perSchema, type SchemaInfo } from './schema-info.ts';
 import { type Snapshot, STYLE_GROUP } from './snapshot.ts';
 
 /** A one-to-one conversation. */
@@ -18,19 +18,23 @@ export interface OneToOneChats {
   list(): Promise<readonly OneToOneChat[]>;
 }
 
+/** SQL that is 1 if the chat `c` is a group, else 0. */
+export function isGroupSql(schema: SchemaInfo): string {
+  const byGuid = "ifnull(instr(c.guid, ';+;') > 0, 0)";
+  return schema.hasColumn('chat', 'style')
+    ? `CASE WHEN typeof(c.style) IN ('integer', 'real') THEN c.style = ${STYLE_GROUP} ELSE ${byGuid} END`
+    : byGuid;
+}
+
 /**
  * SQL that selects the guid of each one-to-one chat and the address of a member, one row per member. A chat without
  * known members has one row with the address NULL.
  */
 const queryOf = perSchema((schema) => {
-  const byGuid = "instr(c.guid, ';+;') > 0";
-  const isGroup = schema.hasColumn('chat', 'style')
-    ? `CASE WHEN typeof(c.style) IN ('integer', 'real') THEN c.style = ${STYLE_GROUP} ELSE ${byGuid} END`
-    : byGuid;
   const [address, members] = schema.hasTable('chat_handle_join')
     ? ['h.id', 'LEFT JOIN chat_handle_join j ON j.chat_id = c.ROWID LEFT JOIN handle h ON h.ROWID = j.handle_id']
     : ['NULL', ''];
-  return `SELECT c.guid, ${address} FROM chat c ${members} WHERE NOT ifnull(${isGroup}, 0) ORDER BY c.ROWID`;
+  return `SELECT c.guid, ${address} FROM chat c ${members} WHERE NOT ${isGroupSql(schema)} ORDER BY c.ROWID`;
 });
 
 /** Reads every one-to-one chat in one pass. */

@@ -222,7 +222,7 @@ export class Snapshot {
       guid,
       otherIds: [],
       sendId: guid,
-      displayName: toText(row[at.displayName]) || null,
+      displayName: (isGroup && toText(row[at.displayName])) || null,
       ownAddress: toText(row[at.ownAddress]),
       isGroup,
       service: service === '' || service.toLowerCase() === 'any' ? null : service,

@@ -177,6 +177,19 @@ describe('what changes in chat.db', () => {
     );
     expect(ids(await find('stays'))).toEqual([rows[1]]);
   });
+
+  test.each([
+    ['between two blocks of the comparison', ['oldest', 'gone today']],
+    ['before the last full block', ['gone today', 'gone today']],
+  ])('also a removed message %s', async (_, texts) => {
+    const block = Array.from({ length: 2000 }, (_, n) => `filler ${n}`);
+    const { rows, remove, path, clock, close, start } = await indexed(...texts, ...block);
+    for (const [at, text] of texts.entries()) if (text === 'gone today') remove(rows[at]);
+    await clock.advance(2 * DAY_MS);
+    await close();
+    await start();
+    await eventually(() => expect(inside(path, (count) => count(having('gone')))).toBe(0));
+  });
 });
 
 function never(): never {

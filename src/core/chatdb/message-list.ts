@@ -207,11 +207,20 @@ export function cursorAt({ date, rowId }: Keyset): string {
  * writes.
  */
 export function behindCursor(list: List, cursor: string): List {
-  const [, date = '', rowId = ''] = /^(-?\d{1,21})\.(-?\d{1,16})$/.exec(cursor) ?? [];
-  if (date === '') throw problem('invalid_cursor');
-  const bound = { date: BigInt(date), rowId: BigInt(rowId) };
+  const bound = keysetAt(cursor);
   if (list.order === 'desc') return { ...list, before: bound };
   return bound.date > list.after.date ? { ...list, after: bound } : list;
+}
+
+/** Returns the date in a cursor that `cursorAt` wrote, in seconds since 2001. Throws `invalid_cursor`. */
+export function secondAt(cursor: string): number {
+  return Number(keysetAt(cursor).date / 1_000_000_000n);
+}
+
+function keysetAt(cursor: string): Keyset {
+  const [, date = '', rowId = ''] = /^(-?\d{1,21})\.(-?\d{1,16})$/.exec(cursor) ?? [];
+  if (date === '') throw problem('invalid_cursor');
+  return { date: BigInt(date), rowId: BigInt(rowId) };
 }
 
 /**

@@ -51,7 +51,15 @@ export { Fingerprints, printSql, printsWith } from './fingerprints.ts';
 export { chatDbNames, MessagesDirectory } from './lookups.ts';
 export { messageOf, toMessage, toMessageWithFiles } from './message.ts';
 export { withDetails } from './message-details.ts';
-export { behindCursor, EVERYTHING, type List, type ListedRow, type ListedRows, listedRows } from './message-list.ts';
+export {
+  behindCursor,
+  EVERYTHING,
+  type List,
+  type ListedRow,
+  type ListedRows,
+  listedRows,
+  secondAt,
+} from './message-list.ts';
 export { readLogIdentity, toRowEntry } from './message-log.ts';
 export { type OneToOneChat, type OneToOneChats, oneToOneChats } from './one-to-one-chats.ts';
 export { ownNumber } from './owner.ts';

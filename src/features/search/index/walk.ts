@@ -1,3 +1,4 @@
+import { secondAt } from '../../../core/chatdb/public.ts';
 import { DAY_MS } from '../../../core/model/durations.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
 import type { IndexSource, ListedRow } from '../ports.ts';
@@ -63,7 +64,7 @@ async function walkBlock(parts: WalkParts, from: string | null): Promise<void> {
     at += await pace.rest(() => write.add(oldestFirst.slice(at, at + GIVEN), again));
   }
   const oldest = rows.at(-1)?.second ?? 0;
-  await compare(parts, rows, from === null, next === undefined);
+  await compare(parts, rows, from, next === undefined);
   if (pace.isStopped) return;
   const to = { next: next ?? null, reached: Math.min(oldest, reached ?? oldest) };
   const isStored = await write.advance({ next: from, again }, to);
@@ -89,17 +90,17 @@ async function list(
 }
 
 /**
- * Checks the documents in the time range of these rows. If the message of a document was deleted or has moved, passes
- * the document to `repair`.
+ * Checks the documents from the end of the previous block to the end of these rows, so that no second between two blocks
+ * is left out. If the message of a document was deleted or has moved, passes the document to `repair`.
  */
 async function compare(
   { documents, source, pace, repair }: WalkParts,
   rows: readonly ListedRow[],
-  isNewest: boolean,
+  previous: string | null,
   isOldest: boolean,
 ): Promise<void> {
   const known = new Set(rows.map(({ rowId }) => rowId));
-  const before = isNewest ? LAST_ID : Math.max(0, rows[0]?.second ?? 0) + 1;
+  const before = previous === null ? LAST_ID : secondAt(previous);
   for (let from = isOldest ? 0 : Math.max(0, rows.at(-1)?.second ?? 0); from < before && !pace.isStopped; ) {
     const keys = documents.between(from, before, LISTED);
     const others = keys.filter(({ row }) => !known.has(row));

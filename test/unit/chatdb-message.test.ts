@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ListReader } from '../../src/core/chatdb/list-reader.ts';
+import { ownNumber } from '../../src/core/chatdb/owner.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
@@ -14,6 +15,12 @@ function open(schema?: Schema, path?: string) {
   const { connection, ...parts } = databases.open(schema, path);
   return { ...parts, connection, reader: new ListReader(connection) };
 }
+
+test.each(['P:+15550001', 'p:+15550001', '+15550001'])('the number of the owner is read from %s', (account) => {
+  const { fixture, connection } = open();
+  fixture.message({ is_from_me: 1, account });
+  expect(ownNumber(connection)).toBe('+15550001');
+});
 
 describe('a message', () => {
   let { fixture, reader, log } = open();
@@ -107,6 +114,8 @@ describe('a message', () => {
     ['the own address of the row', { destination_caller_id: '+15550001', account: 'E:a@example.org' }, '+15550001'],
     ['the account without its prefix', { destination_caller_id: '', account: 'E:a@example.org' }, 'a@example.org'],
     ['the account of a number', { account: 'P:+15550002' }, '+15550002'],
+    ['the account in lower case', { account: 'e:a@example.org' }, 'a@example.org'],
+    ['the account of a number in lower case', { account: 'p:+15550002' }, '+15550002'],
     ['what the chat was last addressed from', { account: 'E:' }, '+15550009'],
   ])('of my own is sent by %s', (_, columns, sender) => {
     expect(written({ is_from_me: 1, ...columns })?.sender).toBe(sender);

@@ -6,6 +6,7 @@ import { EDITED_BODY } from './body-sql.ts';
 import type { Chat } from './chat.ts';
 import { ENTRY_COLUMNS, instantAt, isoOf, MESSAGE_COLUMNS, STATUS_CODE, toText } from './columns.ts';
 import { editedBody } from './edited-body.ts';
+import { accountAddress } from './own-addresses.ts';
 import { targetOf } from './reaction-target.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type StoredAttachment, storedAttachments } from './stored-attachments.ts';
@@ -92,14 +93,9 @@ function decodedBody(snapshot: Snapshot, rowId: number, stored: SqlValue): strin
   return blob ? decodeAttributedBody(blob) : undefined;
 }
 
-/**
- * Returns the owner's address from which an outgoing row was sent; `me` if no address is known (decision B3). The
- * column `account` contains texts like `E:me@example.org` or `P:+15550100`.
- */
+/** Returns the owner's address from which an outgoing row was sent; `me` if no address is known (decision B3). */
 function ownAddress(row: Row, chat: Chat | undefined): string {
-  const stored = toText(row[at.party]);
-  const address = stored.startsWith('E:') || stored.startsWith('P:') ? stored.slice(2) : stored;
-  return address || chat?.ownAddress || 'me';
+  return accountAddress(toText(row[at.party])) || chat?.ownAddress || 'me';
 }
 
 function senderOf(row: Row, chat: Chat | undefined, snapshot: Snapshot): string {

@@ -1,8 +1,8 @@
 import { toText } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { RECENT_ROWS } from './own-addresses.ts';
+import { accountAddress, RECENT_ROWS } from './own-addresses.ts';
 
-const COMPLETE = /^(?:P:)?(\+\d{7,15})$/;
+const COMPLETE = /^\+\d{7,15}$/;
 
 /**
  * Returns a telephone number of the owner. Searches the addresses from which recent messages were sent or at which they
@@ -23,8 +23,8 @@ export function ownNumber(connection: Connection): string | undefined {
       }
       for (const sql of queries) {
         for (const [address] of database.all(sql)) {
-          const number = COMPLETE.exec(toText(address))?.[1];
-          if (number !== undefined) return number;
+          const number = accountAddress(toText(address));
+          if (COMPLETE.test(number)) return number;
         }
       }
       return undefined;

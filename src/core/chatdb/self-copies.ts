@@ -56,7 +56,7 @@ const copyQueriesOf = perSchema((schema): CopyQueries => {
 /** Returns the owner's addresses in a row of `DETAIL_COLUMNS`; "" for each missing address. */
 export function ownAddressesOf(row: Row): readonly string[] {
   const { at } = DETAIL_COLUMNS;
-  return [toText(row[at.caller]), accountAddress(toText(row[at.account]))];
+  return [row[at.caller], row[at.account]].map((stored) => accountAddress(toText(stored)));
 }
 
 /** A message that may be one of the two rows of a message to oneself. */

@@ -9,7 +9,7 @@ import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import { type JoinedChats, joinedChatsIn } from './joined-chats.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
 import { filterOfChat } from './message-filter.ts';
-import { type OwnAddresses, ownAddressesIn } from './own-addresses.ts';
+import { accountAddress, type OwnAddresses, ownAddressesIn } from './own-addresses.ts';
 import { type Queries, queriesOf } from './queries.ts';
 import { Spellings } from './spellings.ts';
 
@@ -223,7 +223,7 @@ export class Snapshot {
       otherIds: [],
       sendId: guid,
       displayName: (isGroup && toText(row[at.displayName])) || null,
-      ownAddress: toText(row[at.ownAddress]),
+      ownAddress: accountAddress(toText(row[at.ownAddress])),
       isGroup,
       service: service === '' || service.toLowerCase() === 'any' ? null : service,
       filter,

@@ -24,13 +24,15 @@ async function call(name: string, input: Record<string, unknown> = {}): Promise<
 const seen = new Set<string>();
 
 /** Put your model here. This one believes whatever it reads: what it may do is not up to it, but to its key. */
-function* model(text: string): Generator<{ to: string; reply: string }> {
-  for (const [line, who = '', said = ''] of text.matchAll(/^\[\d+\] \d\d:\d\d (?:.*\()?([+\w.@]+)\)?: (.*)$/gm)) {
+function* model(text: string): Generator<{ to: string; reply: string; row: string }> {
+  for (const [line, row = '', who = '', said = ''] of text.matchAll(
+    /^\[(\d+)\] \d\d:\d\d (?:.*\()?([+\w.@]+)\)?: (.*)$/gm,
+  )) {
     if (seen.has(line)) continue;
     seen.add(line);
     const order = /forward .* to (\+\d+)/.exec(said)?.[1];
-    if (order !== undefined) yield { to: order, reply: text };
-    else if (said.endsWith('?')) yield { to: who, reply: 'Yes, I think so.' };
+    if (order !== undefined) yield { to: order, reply: text, row };
+    else if (said.endsWith('?')) yield { to: who, reply: 'Yes, I think so.', row };
   }
 }
 
@@ -38,7 +40,9 @@ console.log((await call('whoami')).text);
 for (let { next } = await call('events_poll'); ; ) {
   const news = await call('events_wait', { after: next, timeout_s: 25 }); // nothing is missed between two calls
   next = news.next ?? next;
-  for (const { to, reply } of model(news.text)) {
-    console.log(`to ${to}: ${(await call('messages_send', { to, text: reply })).text}`);
+  for (const { to, reply, row } of model(news.text)) {
+    // Without a key, an equal answer within 10 minutes counts as this one again.
+    const sent = await call('messages_send', { to, text: reply, idempotency_key: `agent-${row}` });
+    console.log(`to ${to}: ${sent.text}`);
   }
 }

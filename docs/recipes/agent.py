@@ -19,15 +19,15 @@ seen = set()  # the lines that the model has seen: an event can come again, such
 
 def model(text):
     """Put your model here. This one believes whatever it reads: what it may do is not up to it, but to its key."""
-    for line, who, said in re.findall(r"^(\[\d+\] \d\d:\d\d (?:.*\()?([+\w.@]+)\)?: (.*))$", text, re.M):
+    for line, row, who, said in re.findall(r"^(\[(\d+)\] \d\d:\d\d (?:.*\()?([+\w.@]+)\)?: (.*))$", text, re.M):
         if line in seen:
             continue
         seen.add(line)
         order = re.search(r"forward .* to (\+\d+)", said)
         if order:
-            yield order[1], text
+            yield order[1], text, row
         elif said.endswith("?"):
-            yield who, "Yes, I think so."
+            yield who, "Yes, I think so.", row
 
 
 print(call("whoami")[0])
@@ -35,7 +35,8 @@ _, cursor = call("events_poll")
 while True:
     try:
         news, cursor = call("events_wait", after=cursor, timeout_s=25)  # nothing is missed between two calls
-        for to, reply in model(news):
-            print("to", to + ":", call("messages_send", to=to, text=reply)[0], flush=True)
+        for to, reply, row in model(news):
+            key = "agent-" + row  # without it, an equal answer within 10 minutes counts as this one again
+            print("to", to + ":", call("messages_send", to=to, text=reply, idempotency_key=key)[0], flush=True)
     except urllib.error.HTTPError as refused:  # the key was revoked, or too many requests
         raise SystemExit(refused.read().decode())

@@ -57,6 +57,15 @@ test('a link preview is not an attachment, and the files beside it keep their nu
   expect(contents).toEqual(['first.txt', undefined, 'last.txt', undefined]);
 });
 
+test.each(['GroupPhotoImage', 'BrandLogoImage'])('the icon %s is not an attachment, and is counted', (icon) => {
+  const row = database.message({ item_type: 3, group_action_type: 1 });
+  for (const [at, name] of [icon, 'sent.jpg'].entries()) {
+    database.attach(row, `~/Library/Messages/Attachments/${at}.jpg`, { transfer_name: name });
+  }
+  const listed = connection.read((snapshot) => attachmentsOf(snapshot, row));
+  expect(listed.map(({ n, name }) => [n, name])).toEqual([[1, 'sent.jpg']]);
+});
+
 test('a file that is exchanged for a pipe or a link while it is opened neither blocks nor leads elsewhere', async () => {
   mkdirSync(attachments, { recursive: true });
   const target = join(attachments, 'a.txt');

@@ -16,6 +16,8 @@ export interface StoredAttachment {
 }
 
 const { at } = ATTACHMENT_COLUMNS;
+/** The names of attachments that are the icon of a group or of a business. Nobody sent them. */
+const ICONS: ReadonlySet<string> = new Set(['GroupPhotoImage', 'BrandLogoImage']);
 /** Maximum number of attachments without a join that are looked up for one message. */
 const MAX_UNJOINED = 100;
 
@@ -26,8 +28,8 @@ export function attachmentPaths(snapshot: Snapshot, rowId: number): readonly str
 
 /**
  * Returns the attachments that a message lists, in stored order, then those that only its body names. The files of link
- * previews and of unsent parts are not listed, but `n` counts them, so that hiding a file changes no other file's
- * number.
+ * previews and of unsent parts, and the icons of conversations, are not listed, but `n` counts them, so that hiding a
+ * file changes no other file's number.
  */
 export function storedAttachments(snapshot: Snapshot, rowId: number): readonly StoredAttachment[] {
   const { database, queries } = snapshot;
@@ -37,7 +39,9 @@ export function storedAttachments(snapshot: Snapshot, rowId: number): readonly S
     .map((row, n) => ({ n, path: pathOfStored(toText(row[at.filename]), database.folder, database.parts.home), row }))
     .filter(
       ({ path, row }) =>
-        !isLinkPreview(path ?? toText(row[at.transferName])) && left?.has(toText(row[at.guid])) !== false,
+        !isLinkPreview(path ?? toText(row[at.transferName])) &&
+        !ICONS.has(toText(row[at.transferName])) &&
+        left?.has(toText(row[at.guid])) !== false,
     );
 }
 

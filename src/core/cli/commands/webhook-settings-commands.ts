@@ -1,5 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { isPosternError, type NewWebhookOptions, type PosternClient, type WebhookEdits } from '../../../client/postern-client.ts';
+import {
+  isPosternError,
+  type NewWebhookOptions,
+  type PosternClient,
+  type WebhookEdits,
+} from '../../../client/postern-client.ts';
 import { errorCode } from '../../model/errors.ts';
 import { ROW_EVENT_TYPES } from '../../model/event.ts';
 import type { Include } from '../../model/include.ts';

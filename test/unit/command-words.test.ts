@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { layoutOf } from '../../installer/install-layout.ts';
 import type { Context } from '../../src/core/cli/context.ts';
-import { copyable, folderOptions, programText } from '../../src/core/cli/invocation.ts';
+import { copyable, folderOptions, invocationOf, programText } from '../../src/core/cli/invocation.ts';
 import { completedFor } from '../../src/core/model/command-words.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -37,6 +37,18 @@ describe('a command in a text', () => {
 });
 
 describe('the words that select a service', () => {
+  test.each([
+    [{}, {}, []],
+    [{}, { POSTERN_CONFIG_DIR: '' }, []],
+    [{}, { POSTERN_CONFIG_DIR: '/x' }, ['--config-dir', '/x']],
+    [{ configDir: '/y' }, { POSTERN_CONFIG_DIR: '/x' }, ['--config-dir', '/y']],
+    [{ demo: true }, { POSTERN_CONFIG_DIR: '' }, ['--demo']],
+    [{ demo: true }, { POSTERN_CONFIG_DIR: '/x/y' }, ['--demo', '--config-dir', '/x/postern-demo']],
+    [{ demo: true, configDir: '/y' }, { POSTERN_CONFIG_DIR: '/x' }, ['--demo', '--config-dir', '/y']],
+  ])('in a line for another program select that of this command: %j with %j', (options, env, words) => {
+    expect(invocationOf('mcp', options, context(env)).args.slice(2)).toEqual(words);
+  });
+
   test.each([
     ['/home/.config/postern', ''],
     ['/else where', "--config-dir '/else where'"],

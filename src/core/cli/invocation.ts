@@ -3,7 +3,7 @@ import { layoutOf } from '../../../installer/install-layout.ts';
 import { shellCommand } from '../../../installer/shell-files.ts';
 import { configFolder } from '../config/environment.ts';
 import { commandLine, withCommands } from '../model/command-words.ts';
-import { type Context, quoted } from './context.ts';
+import { type Context, folderOf, quoted } from './context.ts';
 import type { ConnectionOptions } from './service-connection.ts';
 import { thisMachine } from './this-machine.ts';
 
@@ -64,18 +64,18 @@ export interface Invocation {
 }
 
 /** Returns the command line that runs the command `name` with the service that `options` select. */
-export function invocationOf(name: string, options: ConnectionOptions, { environment }: Context): Invocation {
-  const { env } = environment;
+export function invocationOf(name: string, options: ConnectionOptions, context: Context): Invocation {
+  const { env } = context.environment;
   // Ignores POSTERN_URL if an option names the configuration, because a configuration selects its own service.
   const isNamed = options.demo === true || options.configDir !== undefined;
   const url = options.url ?? (isNamed ? undefined : env.POSTERN_URL || undefined);
-  const folder = options.configDir ?? env.POSTERN_CONFIG_DIR;
+  const isElsewhere = options.configDir !== undefined || Boolean(env.POSTERN_CONFIG_DIR);
   const args = [
     script(),
     name,
     ...(url === undefined ? [] : ['--url', url]),
     ...(options.demo === true ? ['--demo'] : []),
-    ...(folder === undefined ? [] : ['--config-dir', resolve(folder)]),
+    ...(isElsewhere ? ['--config-dir', folderOf(options, context)] : []),
   ];
   return { command: process.execPath, args };
 }

@@ -7,8 +7,8 @@
 # <swiftbar.hideDisablePlugin>true</swiftbar.hideDisablePlugin>
 #
 # For SwiftBar and xbar. The service renders the text above the items. Requests use only its Unix socket, because any
-# account could have taken the port. The API key goes from the configuration to curl by stdin, and to the clipboard
-# by pbcopy's stdin: no process list shows it.
+# account could have taken the port. The API key goes from Postern to curl by stdin, and to the clipboard by pbcopy's
+# stdin: no process list shows it.
 set -u
 
 label=local.postern.agent
@@ -21,7 +21,9 @@ target="gui/$(id -u)/$label"
 # Prints the value of a key in a section of config.toml as it is written there, with its quotes.
 setting() {
   [ -r "$config" ] || return 0
-  awk -v section="$1" -v key="$2" '
+  LC_ALL=C awk -v section="$1" -v key="$2" '
+    NR == 1 { sub(/^\357\273\277/, "") }
+    { sub(/\r$/, "") }
     /^[ \t]*\[/ { line = $0; gsub(/[ \t]|#.*/, "", line); inside = (line == "[" section "]"); next }
     inside && $0 ~ "^[ \t]*\"?" key "\"?[ \t]*=" {
       sub(/^[^=]*=[ \t]*/, "")
@@ -36,15 +38,20 @@ unquoted() {
   sed -e "s/^'\(.*\)'\$/\1/" -e t -e 's/^"\(.*\)"$/\1/' -e 's/\\\(["\\]\)/\1/g'
 }
 
+# Prints the API key. Postern knows every way to write it. A configuration that Postern refuses is read here.
+api_key() {
+  "$support/postern" --config-dir "$support" config key 2>/dev/null || setting auth api_key | unquoted
+}
+
 # Prints the key's header as a line of curl's configuration, where \" and \\ mean the same as in TOML.
 request() {
-  key=$(setting auth api_key | unquoted | sed 's/[\\"]/\\&/g')
+  key=$(api_key | sed 's/[\\"]/\\&/g')
   printf 'header = "X-API-Key: %s"\n' "$key"
 }
 
 case "${1:-}" in
   copy-key)
-    setting auth api_key | unquoted | tr -d '\n' | pbcopy
+    api_key | tr -d '\n' | pbcopy
     exit ;;
   start)
     launchctl enable "$target"

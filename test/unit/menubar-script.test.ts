@@ -16,6 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { testIf } from '../support/conditions.ts';
 import { awkFolder, type MenubarShell, menubarShells } from '../support/menubar-shells.ts';
+import { MAIN } from '../support/postern.ts';
 import { freePort } from '../support/service.ts';
 import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
@@ -42,6 +43,7 @@ const patient = join(folder, 'patient');
 mkdirSync(patient);
 writeFileSync(join(patient, 'curl'), '#!/bin/sh\nexec /usr/bin/curl "$@" --max-time 60\n', { mode: 0o755 });
 const socket = join(support, 'postern.sock');
+const command = join(support, 'postern');
 const plist = join(home, 'Library', 'LaunchAgents', 'local.postern.agent.plist');
 
 interface Output {
@@ -183,6 +185,31 @@ describe.each(shells.present)('the menu bar plugin in %s', (_name, its) => {
     expect(asked[0]?.headers['x-api-key']).toBe(key);
     await run({}, 'copy-key');
     expect(readFileSync(join(folder, 'asked'), 'utf8')).toBe(`pbcopy \n${key}`);
+  });
+
+  test.each([
+    ['Windows line ends', '[auth]\r\napi_key = "Zoë"\r\n'],
+    ['a byte order mark', '\uFEFF[auth]\napi_key = "Zoë"\n'],
+    ['a dotted name', 'auth.api_key = "Zoë"\n'],
+    ['an escaped character', '[auth]\napi_key = "Zo\\u00eb"\n'],
+  ])('has the key from Postern itself, so that it may be written with %s', async (_, text) => {
+    writeFileSync(join(support, 'config.toml'), text);
+    writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`, { mode: 0o755 });
+    try {
+      await run({}, 'copy-key');
+    } finally {
+      rmSync(command);
+    }
+    expect(readFileSync(join(folder, 'asked'), 'utf8')).toBe('pbcopy \nZoë');
+  });
+
+  test.each([
+    ['Windows line ends', '[auth]\r\napi_key = "plain-key"\r\n'],
+    ['a byte order mark', '\uFEFF[auth]\napi_key = "plain-key"\n'],
+  ])('reads a configuration with %s itself where Postern refuses it', async (_, text) => {
+    writeFileSync(join(support, 'config.toml'), text);
+    await run();
+    expect(asked[0]?.headers['x-api-key']).toBe('plain-key');
   });
 
   test('no process list ever shows the key', async () => {

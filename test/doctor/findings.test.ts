@@ -9,7 +9,7 @@ import type { Finding } from '../../src/core/model/finding.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK, localNetworkAdvice } from '../../src/core/model/local-network.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
 import { failureSentence } from '../../src/core/webhooks/delivery-errors.ts';
-import { runDoctor } from '../../src/features/doctor/cli/doctor-command.ts';
+import { type DoctorOptions, runDoctor } from '../../src/features/doctor/cli/doctor-command.ts';
 import { diagnosticsExample } from '../../src/features/doctor/document.ts';
 import { membershipLine } from '../../src/features/fleet/protocol/membership.ts';
 import { FEATURES } from '../../src/features/list.ts';
@@ -35,6 +35,7 @@ async function newMac(): Promise<StandInMac> {
 async function examined(
   mac: StandInMac,
   prompt = false,
+  options: DoctorOptions = {},
 ): Promise<{ code: number; of: (name: string) => Finding | undefined; findings: Finding[] }> {
   const said: string[] = [];
   const stdout = (...lines: readonly string[]): void => void said.push(...lines);
@@ -48,7 +49,7 @@ async function examined(
     isTerminal: false,
     ...PLAIN,
   };
-  const code = await runDoctor({ json: true, prompt }, context, mac.machine());
+  const code = await runDoctor({ json: true, prompt, ...options }, context, mac.machine());
   const { findings } = JSON.parse(said.join('\n')) as { findings: Finding[] };
   return { code, findings, of: (name) => findings.find((found) => found.name === name) };
 }
@@ -95,6 +96,16 @@ describe('doctor', () => {
     expect(of('port')).toMatchObject({ state: 'ok' });
     expect(of('configuration')).toMatchObject({ state: 'ok' });
     expect(of('chat_database')).toMatchObject({ state: 'problem' });
+  });
+
+  test('of a demo finds no fault in a Mac without an installation', async () => {
+    const mac = await newMac();
+    await serve(mac, report);
+    const { findings } = await examined(mac, false, { demo: true, configDir: mac.layout.support });
+    const names = findings.filter(({ state }) => state === 'problem').map(({ name }) => name);
+    expect(names).not.toContain('agent');
+    expect(names).not.toContain('program');
+    expect(findings.find(({ name }) => name === 'service')).toMatchObject({ state: 'ok' });
   });
 
   test('of a healthy installation finds no problem and knows the exact program', async () => {

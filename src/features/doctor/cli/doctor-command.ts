@@ -79,7 +79,8 @@ async function findingsOf(
   const reading = readConfig(folder, environment);
   const findings: Finding[] = [ok('version', `Postern ${version} on Node ${process.versions.node}.`)];
   findings.push(...configuration(reading), ...fileModes(folder), diskSpace(environment.homeFolder));
-  if (machine.platform === 'darwin') findings.push(...(await macFindings(machine)));
+  // A demo needs neither the agent nor Messages.
+  if (machine.platform === 'darwin' && options.demo !== true) findings.push(...(await macFindings(machine)));
   if (reading.state !== 'usable') return findings;
 
   const { server, auth, backend } = reading.config;

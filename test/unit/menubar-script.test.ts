@@ -16,11 +16,11 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { testIf } from '../support/conditions.ts';
 import { awkFolder, type MenubarShell, menubarShells } from '../support/menubar-shells.ts';
-import { MAIN } from '../support/postern.ts';
 import { freePort } from '../support/service.ts';
 import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../installer/menubar/postern.30s.sh', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const folder = temporaryFolder();
 const home = join(folder, "Zoë O'Neil");
 const support = join(home, 'Library', 'Application Support', 'Postern');

@@ -35,6 +35,7 @@ beforeAll(async () => {
     ['chat1', 'Garden party'],
     ['chat2', evil],
     ['chat3', evilInQuotes],
+    ['shop', 'urn:biz:shop'],
     ['chat4', 'Special `\\!"'],
     ...commanding.map((name, index) => [`command${index}`, name] as const),
   ];
@@ -95,7 +96,7 @@ function run(shell: readonly string[], script: string): string {
 }
 
 function bash(line: string): readonly string[] {
-  const script = `source ${SCRIPTS}postern.bash; COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _postern; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const script = `source ${SCRIPTS}postern.bash; COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMP_LINE="\${COMP_WORDS[*]}"; _postern; printf '%s\\n' "\${COMPREPLY[@]}"`;
   return run(['bash', '--norc', '-c'], script).trim().split('\n');
 }
 
@@ -157,6 +158,22 @@ describe('completion', () => {
     const shown = await typed(['zsh', '-f', '-i'], setup, `postern ${place()} tail \t\t`);
     expect(shown).toMatch(/<tail><(?:any|Garden|Evil|Quote)/);
     expect(shown).not.toMatch(/<tail><[-:]/);
+  });
+
+  inShell('bash', 'goes on after a word with : or =, at which bash splits it', async () => {
+    const setup = `PS1='> '; stty -echo; source ${SCRIPTS}postern.bash`;
+    for (const [line, words] of [
+      [`messages --url ${service.url} --js`, `<messages><--url><${service.url}><--json>`],
+      [`messages --url=http://127.0.0.1:9 ${place()} --js`, '<--json>'],
+      ['tail --type=message.rec', '<tail><--type=message.received>'],
+      ['tail --type=r', '<tail><--type=reaction.>'],
+      ['tail --type message.rec', '<tail><--type><message.received>'],
+      [`${place()} tail any:x`, '<tail><any:x>'],
+      [`${place()} tail urn:bi`, '<tail><urn:biz:shop>'],
+      [`messages ${place()} --url=${service.url} Gard`, `<--url=${service.url}><Garden party>`],
+    ] as const) {
+      expect(await typed(['bash', '--norc', '-i'], setup, `postern ${line}\t`)).toContain(words);
+    }
   });
 
   inShell('bash', 'runs nothing of a group name that is completed within quotes', async () => {

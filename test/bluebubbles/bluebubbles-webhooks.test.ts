@@ -101,8 +101,18 @@ describe('a webhook', () => {
   test('that is registered again by a client that started again is one, not two', async () => {
     const { hook } = await registered();
     const again = await client.post('webhook', { url: hook.url, events: ['new-message'] });
-    expect((again.envelope.data as Registered).events).toEqual(['new-message']);
-    expect((await client.get('webhook')).envelope.data).toHaveLength(1);
+    expect(again.envelope.data).toEqual({ ...hook, events: ['new-message'] });
+    expect((await client.get('webhook')).envelope.data).toEqual([again.envelope.data]);
+  });
+
+  test('that the owner has paused stays paused when its client registers it again', async () => {
+    const { hook } = await registered();
+    const body = JSON.stringify({ enabled: false });
+    const headers = { 'content-type': 'application/json' };
+    expect((await service.request('PATCH', `/webhooks/${hook.id}`, { body, headers })).status).toBe(200);
+    expect((await client.post('webhook', { url: hook.url, events: ['new-message'] })).status).toBe(200);
+    expect((await service.get(`/webhooks/${hook.id}`)).json).toMatchObject({ enabled: false });
+    await client.request('DELETE', `webhook/${hook.id}`);
   });
 
   test('goes to this machine, unless the owner names another host', async () => {
@@ -206,7 +216,10 @@ describe('an event', () => {
     expect(texts(receiver)).toEqual(['refused', 'next']);
   });
 
-  test('that nobody was there to take waits until somebody is', async () => {
+  test.each([
+    ['that nobody was there to take waits until somebody is', false],
+    ['that waits is delivered although its client registers again meanwhile', true],
+  ])('%s', async (_, registersAgain) => {
     const receiverPort = await freePort();
     const receiver = await registered(undefined, undefined, receiverPort);
     await receiver.close();
@@ -217,6 +230,7 @@ describe('an event', () => {
       ).held ?? { attempts: 0 };
       return (attempts ?? 0) > 0;
     });
+    if (registersAgain) await client.post('webhook', { url: receiver.hook.url, events: ['new-message'] });
     const again = await Receiver.start(undefined, receiverPort);
     receivers.push(again);
     await eventually(() => expect(texts(again)).toEqual(['while away']));

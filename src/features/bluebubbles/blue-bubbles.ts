@@ -239,25 +239,27 @@ function webhookObject({ id, url, wire, created_at: createdAt }: StoredWebhook) 
 }
 
 /**
- * Adds a webhook. Replaces webhooks with the same URL, so that a client does not get each message twice after its
- * restart.
+ * Adds a webhook, or changes the one with the same URL: a client registers it at each start, and then gets each message
+ * once, and those that waited for it.
  */
 async function addWebhook({ caller, body }: WireRequest): Promise<WireAnswer> {
   const { url, events } = readBody(blueBubblesWebhook, body);
-  for (const { id } of own(caller).filter((webhook) => webhook.url === url)) await caller.webhooks.remove(id);
-  const add = async (types: readonly WebhookEventType[]): Promise<StoredWebhook> => {
+  const [first, ...doubles] = own(caller).filter((webhook) => webhook.url === url);
+  const wire = { protocol: 'bluebubbles', events };
+  const save = async (types: readonly WebhookEventType[]): Promise<StoredWebhook> => {
     try {
-      const webhook = { url, events: types, on_failure: 'hold', wire: { protocol: 'bluebubbles', events } } as const;
-      return await caller.webhooks.add(webhook);
+      if (first !== undefined) return await caller.webhooks.change(first.id, { events: types, wire });
+      return await caller.webhooks.add({ url, events: types, on_failure: 'hold', wire });
     } catch (error) {
       // A client does without changes if the owner switched them off.
-      if (types !== NEW && isAppError(error) && error.code === 'changes_disabled') return add(NEW);
+      if (types !== NEW && isAppError(error) && error.code === 'changes_disabled') return save(NEW);
       throw error;
     }
   };
   const wantsUpdates = events.includes('updated-message') || events.includes('*');
-  const added = await add(wantsUpdates ? [...NEW, 'message.updated'] : NEW);
-  return success(webhookObject(added), 'Successfully created webhook!');
+  const saved = await save(wantsUpdates ? [...NEW, 'message.updated'] : NEW);
+  for (const { id } of doubles) await caller.webhooks.remove(id);
+  return success(webhookObject(saved), 'Successfully created webhook!');
 }
 
 async function removeWebhook({ caller }: WireRequest, id: string): Promise<WireAnswer> {

@@ -26,6 +26,8 @@ export type NewWebhook = Pick<WebhookSettings, 'url' | 'events'> &
  */
 export interface WebhookChanges extends Partial<Omit<WebhookSettings, 'headers'>> {
   readonly headers?: Readonly<Record<string, string | null>> | null;
+  /** Only for a webhook that was registered in another program's protocol. */
+  readonly wire?: WebhookWire | undefined;
 }
 
 /** A dropped event's position in the log. */

@@ -11,6 +11,7 @@ import type { Exchange } from './exchange.ts';
 import type { BaseAddress } from './http-connection.ts';
 import type { OriginPolicy } from './origin-policy.ts';
 import { problemAnswer } from './problem-answer.ts';
+import type { Problem } from './problem-document.ts';
 
 export interface WireListenerParts {
   readonly wire: Wire;
@@ -48,8 +49,8 @@ export class WireListener {
     } catch (error) {
       exchange.noteDefect(error);
       const { status, body, headers } = problemAnswer(error);
-      const { code = '', detail = '', hint } = body as { code?: string; detail?: string; hint?: string };
-      const answer = this.#parts.wire.failure({ status, code, detail, hint });
+      const { code, detail, hint, parts_sent: partsSent = [] } = body as Problem & { parts_sent?: readonly string[] };
+      const answer = this.#parts.wire.failure({ status, code, detail, hint, partsSent });
       const { 'Content-Type': _type, ...others } = headers ?? {};
       exchange.send({ status: answer.status, body: answer.body, headers: others });
     }

@@ -2,6 +2,7 @@ import { chatIdentity, groupId, rightsAddress } from '../../core/model/address.t
 import { type Access, assertAllowed, type Caller, isAllowed } from '../../core/model/caller.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import { isAppError } from '../../core/model/errors.ts';
+import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
 import { includeSet } from '../../core/model/include.ts';
 import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { Wire, WireAnswer, WireEndpoint, WireFailure, WireRequest } from '../../core/model/ports/wires-ports.ts';
@@ -97,9 +98,11 @@ export class BlueBubbles implements Wire {
     };
   }
 
-  failure({ status, code, detail, hint }: WireFailure): WireAnswer {
+  failure({ status, code, detail, hint, partsSent }: WireFailure): WireAnswer {
     const type = TYPES[code] ?? (status >= 500 ? 'Server Error' : 'Validation Error');
-    const words = [...(NO_CHATS.has(code) ? [NO_CHAT] : []), detail, ...(hint === undefined ? [] : [hint])];
+    const fileFate = mayHaveBeenSent({ code }) ? 'The text was sent.' : 'The text was sent, the file was not.';
+    const sent = partsSent.length > 0 ? [fileFate] : [];
+    const words = [...sent, ...(NO_CHATS.has(code) ? [NO_CHAT] : []), detail, ...(hint === undefined ? [] : [hint])];
     const message = code === 'unauthorized' ? NO_KEY : words.join(' ');
     return { status, body: { status, message: detail, error: { type, message } } };
   }

@@ -35,6 +35,8 @@ export interface WireFailure {
   readonly code: string;
   readonly detail: string;
   readonly hint: string | undefined;
+  /** JSON pointers of the parts that a failed send has sent. */
+  readonly partsSent: readonly string[];
 }
 
 /** Answers one kind of request. Found only for callers with the right to use it. */

@@ -1,4 +1,4 @@
-import { isAppError } from '../../core/model/errors.ts';
+import { errorCode, isAppError } from '../../core/model/errors.ts';
 import { mayHaveBeenSent, wasSentInPart } from '../../core/model/failed-send.ts';
 import type { GuestBook } from '../../core/model/guests.ts';
 import type { IdempotencyKey } from '../../core/model/idempotency-key.ts';
@@ -153,11 +153,19 @@ export class ScheduledRun {
    * the send ends in the state `unknown`.
    */
   #follow(entry: StoredScheduled): void {
-    const { clock, sentParts } = this.#parts;
+    const { clock, sentParts, log } = this.#parts;
+    const rowIdNow = (): number | undefined => {
+      try {
+        return sentParts.rowOf(keyOf(entry));
+      } catch (error) {
+        log.error('could not look for the row of a scheduled send', { id: entry.id, code: errorCode(error) });
+        return undefined;
+      }
+    };
     const endMs = clock.monotonic() + FOLLOWED_MS;
     const look = (): void => {
       if (this.#isClosed) return;
-      const rowId = sentParts.rowOf(keyOf(entry));
+      const rowId = rowIdNow();
       if (rowId !== undefined) this.#end(entry, 'sending', 'sent', undefined, String(rowId));
       else if (clock.monotonic() >= endMs) this.#end(entry, 'sending', 'unknown', 'send_outcome_unknown');
       else this.#following.set(entry.id, clock.after(FOLLOW_EVERY_MS, look));

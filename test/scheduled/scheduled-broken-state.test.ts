@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { AccessSending, ANA } from '../support/access-sending.ts';
+import { idle } from '../support/sender-fixture.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const MINUTE = 60_000;
+let service: AccessSending;
+beforeAll(() => {
+  service = new AccessSending(temporaryFolder());
+});
+afterAll(() => service.close());
+
+test('the row of a scheduled send is still looked for after state.db could not be read', async () => {
+  const { behave } = service.messages;
+  let write = (): unknown => undefined;
+  service.messages.behave = (...run) => {
+    write = () => behave(...run);
+    return { kind: 'done' };
+  };
+  const sendAtMs = service.clock.now() + MINUTE;
+  const request = { recipient: ANA, body: 'later', attachments: [], sendAtMs, sendUntilMs: sendAtMs + MINUTE };
+  const { id } = await service.scheduler.add(request, { keyId: 'owner' });
+  service.scheduler.start();
+  await service.clock.advance(MINUTE);
+  await idle();
+  await service.clock.advance(2000);
+  expect(service.scheduled.get(id).state).toBe('sending');
+  service.state.exec('ALTER TABLE sent_part RENAME TO away');
+  await service.clock.advance(4000);
+  service.state.exec('ALTER TABLE away RENAME TO sent_part');
+  write();
+  await service.clock.advance(4000);
+  expect(service.scheduled.get(id).state).toBe('sent');
+  await service.scheduler.close();
+});

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../src/core/model/errors.ts';
 import { runtimeOf } from './app-bundle.ts';
 import type { Layout } from './install-layout.ts';
-import { installLibraries, lastLines } from './libraries.ts';
+import { hasCompiler, installLibraries, lastLines } from './libraries.ts';
 import type { Machine } from './machine.ts';
 import { buildFolder } from './staging.ts';
 
@@ -13,11 +13,14 @@ import { buildFolder } from './staging.ts';
  * installs them with the private Node.
  */
 const PARTS = ['dist', 'package.json', 'package-lock.json', '.npmrc', 'launchd', join('installer', 'menubar')];
+/** The file of a version folder that has the hash over all other files, and the kind of the libraries. */
+const SEAL = '.seal';
 const PROOF_LIMIT_MS = 60_000;
 
 /**
- * Copies the code into a new version folder and proves that it loads. Returns the folder's name. Does not switch to the
- * new version.
+ * Copies the code into a version folder and proves that it loads. Returns the folder's name. Keeps a folder of the same
+ * code, unless a file in it was changed or lost, or a compiler can now build its native libraries. Does not switch to
+ * the new version.
  */
 export async function installCode(machine: Machine, layout: Layout, root: string, version: string): Promise<string> {
   const missing = PARTS.find((part) => !existsSync(join(root, part)));
@@ -25,14 +28,16 @@ export async function installCode(machine: Machine, layout: Layout, root: string
     throw new AppError('not_built', `${join(root, missing)} is missing.`, { hint: 'Run: make install' });
   }
   const abi = (await runtimeOf(machine, layout.executable))?.abi ?? 'unknown';
-  const id = `${version}-${fingerprint(root)}-node${abi}`;
+  const id = `${version}-${fingerprint(root, PARTS)}-node${abi}`;
   const folder = join(layout.versions, id);
-  if (existsSync(folder)) return id;
+  const isCompiling = await hasCompiler(machine);
+  if (isWhole(folder, isCompiling)) return id;
 
   await buildFolder(folder, async (staging) => {
     for (const part of PARTS) cpSync(join(root, part), join(staging, part), { recursive: true });
-    await installLibraries(machine, layout, staging);
+    await installLibraries(machine, layout, staging, isCompiling);
     await prove(machine, layout, staging);
+    writeFileSync(join(staging, SEAL), sealOf(staging, isCompiling));
   });
   return id;
 }
@@ -54,10 +59,22 @@ async function prove(machine: Machine, layout: Layout, folder: string): Promise<
   for (const line of proof.stdout.trim().split('\n').filter(Boolean)) machine.stdout(`  ${line}`);
 }
 
-/** Returns the first 12 hex digits of a hash over the files in `PARTS`. */
-function fingerprint(root: string): string {
+/** Reports whether the folder is as it was built, with native libraries if they can be built. */
+function isWhole(folder: string, isCompiling: boolean): boolean {
+  if (!existsSync(join(folder, SEAL))) return false;
+  const seal = readFileSync(join(folder, SEAL), 'utf8');
+  return seal === sealOf(folder, true) || (!isCompiling && seal === sealOf(folder, false));
+}
+
+function sealOf(folder: string, isNative: boolean): string {
+  const parts = readdirSync(folder).filter((name) => name !== SEAL);
+  return `${fingerprint(folder, parts.sort())} ${isNative ? 'native' : 'plain'}\n`;
+}
+
+/** Returns the first 12 hex digits of a hash over the files in `parts`, which are files and folders of `root`. */
+function fingerprint(root: string, parts: readonly string[]): string {
   const hash = createHash('sha256');
-  for (const part of PARTS) {
+  for (const part of parts) {
     const path = join(root, part);
     const files = statSync(path).isFile()
       ? [path]

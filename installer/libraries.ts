@@ -22,13 +22,18 @@ const INSTALL_LIMIT_MS = 15 * 60_000;
 
 /**
  * Installs the libraries of the project in `folder` with the private Node. Downloads no prebuilt binaries: native
- * libraries are built from source if there is a compiler, else left out.
+ * libraries are built from source if `isCompiling`, else left out.
  */
-export async function installLibraries(machine: Machine, layout: Layout, folder: string): Promise<void> {
+export async function installLibraries(
+  machine: Machine,
+  layout: Layout,
+  folder: string,
+  isCompiling: boolean,
+): Promise<void> {
   const workshop = mkdtempSync(join(folderWithoutSpaces(machine), 'postern-libraries-'));
   try {
     for (const file of DESCRIPTION) copyFileSync(join(folder, file), join(workshop, file));
-    await runNpm(machine, layout, workshop, await hasCompiler(machine));
+    await runNpm(machine, layout, workshop, isCompiling);
     removeSourceMaps(join(workshop, 'node_modules'));
     move(join(workshop, 'node_modules'), join(folder, 'node_modules'));
   } finally {
@@ -48,7 +53,7 @@ function folderWithoutSpaces({ temporaryFolder }: Machine): string {
  * Reports whether there is a compiler. Does not look for `cc` itself, which would open the dialog that offers to
  * install the developer tools.
  */
-async function hasCompiler({ run }: Machine): Promise<boolean> {
+export async function hasCompiler({ run }: Machine): Promise<boolean> {
   return (await run('xcode-select', ['-p'])).code === 0;
 }
 

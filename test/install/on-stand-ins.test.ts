@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -158,6 +159,26 @@ describe('a second installation', () => {
       ['reset', 'AppleEvents', 'local.postern'],
     ]);
     expect(mac.said.join('\n')).toContain('requires you to grant its permissions again');
+  });
+
+  test('keeps code that is whole, and repairs it where a file is gone or a compiler has come', async () => {
+    const mac = await newMac();
+    const installs = async (): Promise<number> => {
+      mac.forget('asked');
+      await install(mac.machine(), mac.options());
+      return mac.asked.filter(([name, what]) => name === 'npm' && what === 'ci').length;
+    };
+    mac.keep('no-compiler');
+    expect([await installs(), await installs()]).toEqual([1, 0]);
+    for (const file of ['dist/main.js', 'node_modules/library/index.js']) {
+      rmSync(join(mac.layout.current, file));
+      expect([await installs(), await installs()]).toEqual([1, 0]);
+      expect(existsSync(join(mac.layout.current, file))).toBe(true);
+    }
+    mac.forget('no-compiler');
+    expect([await installs(), await installs()]).toEqual([1, 0]);
+    mac.keep('no-compiler');
+    expect(await installs()).toBe(0);
   });
 
   test('makes half-installed remains whole', async () => {

@@ -142,9 +142,7 @@ describeWithNats('the events of a fleet at its hubs', () => {
     write(mac, ...names(1, 5));
     const poller = new Poller();
     await readAll(poller, hubs, names(1, 5));
-    const nc = await connect({ servers: server.url });
-    await (await jetstreamManager(nc)).streams.delete(EVENTS);
-    await nc.close();
+    await server.deleteStream();
     await server.createFleet();
     write(mac, ...names(6, 9));
     await readAll(poller, hubs, names(1, 9));
@@ -159,9 +157,7 @@ describeWithNats('the events of a fleet at its hubs', () => {
     const socket = new WebSocket(`${hub.url.replace('http', 'ws')}/api/v1/ws?api_key=${HUB_KEY}`);
     const closed = once(socket, 'close');
     await once(socket, 'open');
-    const nc = await connect({ servers: server.url });
-    await (await jetstreamManager(nc)).streams.delete(EVENTS);
-    await nc.close();
+    await server.deleteStream();
     await server.createFleet();
     write(mac, 'two');
     await Promise.all([stream.text(), closed]);

@@ -34,6 +34,12 @@ describeWithNats('the webhooks of a fleet', () => {
     await waitFor(async () => (await hubs[1].get(`/api/v1/webhooks/${id}`)).status === 200);
     return id;
   }
+  const change = (id: string, changes: object): Promise<Response> =>
+    fetch(`${hubs[1].url}/api/v1/webhooks/${id}`, {
+      method: 'PATCH',
+      headers: { 'x-api-key': hubs[1].key, 'content-type': 'application/json' },
+      body: JSON.stringify(changes),
+    });
   const texts = (): unknown[] => receiver.deliveries.map(({ event }) => event.data.body);
   const ids = (): unknown[] => receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery']);
   function write(...all: readonly string[]): void {
@@ -112,12 +118,7 @@ describeWithNats('the webhooks of a fleet', () => {
     );
     receiver.answerWith((response) => void response.writeHead(204).end());
     const before = receiver.deliveries.length;
-    const answer = await fetch(`${hubs[1].url}/api/v1/webhooks/${id}`, {
-      method: 'PATCH',
-      headers: { 'x-api-key': hubs[1].key, 'content-type': 'application/json' },
-      body: '{"enabled":true}',
-    });
-    expect(answer.status).toBe(200);
+    expect((await change(id, { enabled: true })).status).toBe(200);
     await eventually(() => expect(texts().slice(before)).toEqual(['one']));
   });
 
@@ -148,6 +149,30 @@ describeWithNats('the webhooks of a fleet', () => {
     await server.createFleet();
     write(...numbered(4, 8));
     await eventually(() => expect(new Set(texts())).toEqual(new Set(numbered(1, 8))));
+  });
+
+  test('replay the dropped events that the stream still has, and record the others as gone', async () => {
+    const other = await fleet.mac('m2');
+    receiver.answerWith((response) => void response.writeHead(500).end());
+    const id = await register();
+    const path = `/api/v1/webhooks/${id}`;
+    const isDropped = (count: number) =>
+      eventually(async () => expect(await (await hubs[0].get(path)).json()).toMatchObject({ dropped: count }));
+    write('one');
+    await isDropped(1);
+    other.write('two');
+    await isDropped(2);
+    expect((await change(id, { enabled: false })).status).toBe(200);
+    await mac.stop();
+    await server.deleteStream();
+    await server.createFleet();
+    await eventually(async () => expect(await hubs[0].texts(1)).toEqual(['two']));
+    receiver.answerWith((response) => void response.writeHead(204).end());
+    const before = receiver.deliveries.length;
+    expect((await hubs[0].post(`${path}/replay`, { dropped: true })).status).toBe(202);
+    await isDropped(0);
+    expect(texts().slice(before)).toEqual(['two']);
+    expect(await (await hubs[0].get(`${path}/deliveries?outcome=gone`)).json()).toMatchObject([{ event: 'gone' }]);
   });
 
   test('are removed at every hub, and replayed from an offset', async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
+import { EVENTS } from '../../src/features/fleet/protocol/subjects.ts';
 import { createFleet, DEFAULT_SIZE } from '../../src/features/fleet/setup/streams.ts';
 import { waitFor } from './eventually.ts';
 import { freePort } from './service.ts';
@@ -79,6 +80,12 @@ export class NatsServer {
   async createFleet(): Promise<void> {
     const nc = await connect({ servers: this.url });
     await createFleet(await jetstreamManager(nc), DEFAULT_SIZE);
+    await nc.close();
+  }
+
+  async deleteStream(): Promise<void> {
+    const nc = await connect({ servers: this.url });
+    await (await jetstreamManager(nc)).streams.delete(EVENTS);
     await nc.close();
   }
 

@@ -149,11 +149,10 @@ export class HubWebhooks implements WebhookRegistry {
   async resend(id: string, delivery: string): Promise<WebhookTestResult> {
     const { webhook } = this.#existing(id);
     const { tail, envelope, deliveries } = this.#parts;
-    const record = (await deliveries.of(id)).find((one) => one.id === delivery);
-    const seq = record?.row_id ?? 0;
-    const found = seq === 0 ? undefined : await tail.stored({ seq });
-    const place = { ...tail.last, rowId: seq, atMs: found?.time.getTime() ?? 0 };
-    const entry = found?.subject === delivery ? streamEntry(found, place, envelope) : undefined;
+    const isKnown = (await deliveries.of(id)).some((one) => one.id === delivery);
+    const found = isKnown ? await tail.stored({ last_by_subj: delivery }) : undefined;
+    const place = { ...tail.last, rowId: found?.seq ?? 0, atMs: found?.time.getTime() ?? 0 };
+    const entry = found && streamEntry(found, place, envelope);
     if (entry === undefined) throw problem('delivery_not_found');
     return deliveries.resend(entry, webhook);
   }
@@ -176,9 +175,12 @@ export class HubWebhooks implements WebhookRegistry {
   }
 
   async #replayDropped(id: string): Promise<void> {
+    const { deliveries, tail } = this.#parts;
     try {
-      for (const { id: delivery } of dropped(await this.#parts.deliveries.of(id)).toReversed()) {
-        await this.resend(id, delivery);
+      for (const { id: delivery, row_id } of dropped(await deliveries.of(id)).toReversed()) {
+        const isThere = (await tail.stored({ last_by_subj: delivery })) !== undefined;
+        if (isThere) await this.resend(id, delivery);
+        else deliveries.gone(id, { id: delivery, seq: row_id }, 'The stream does not have the event any more.');
       }
     } catch (error) {
       this.#parts.log.warn('dropped events were not all delivered again', { webhook: id, error });

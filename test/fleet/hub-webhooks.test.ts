@@ -151,6 +151,26 @@ describeWithNats('the webhooks of a fleet', () => {
     await eventually(() => expect(new Set(texts())).toEqual(new Set(numbered(1, 8))));
   });
 
+  test('lose nothing if just added when an old copy is restored', async () => {
+    const copy = temporaryFolder();
+    const other = await fleet.mac('m2');
+    write('one');
+    await hubs[0].texts(1);
+    await server.stop();
+    cpSync(server.storeFolder, copy, { recursive: true });
+    await server.launch();
+    write(...numbered(1, 5));
+    await hubs[0].texts(6);
+    await register();
+    await mac.stop();
+    await server.stop();
+    rmSync(server.storeFolder, { recursive: true });
+    cpSync(copy, server.storeFolder, { recursive: true });
+    await server.launch();
+    other.write('two');
+    await eventually(() => expect(texts()).toContain('two'));
+  });
+
   test('replay the dropped events that the stream still has, and record the others as gone', async () => {
     const other = await fleet.mac('m2');
     receiver.answerWith((response) => void response.writeHead(500).end());

@@ -24,7 +24,7 @@ import { dropped, healthOf } from './deliveries.ts';
 import type { HubFeed } from './hub-feed.ts';
 import { placeOf } from './place.ts';
 import { streamEntry } from './stream-entry.ts';
-import { consumerName, restarted, retryHeld, type WebhookRecord } from './webhook-record.ts';
+import { consumerName, restarted, retryHeld, startAfter, type WebhookRecord } from './webhook-record.ts';
 import { WebhookTable } from './webhook-table.ts';
 import { type WebhookParts, WebhookWorker } from './webhook-worker.ts';
 
@@ -72,10 +72,10 @@ export class HubWebhooks implements WebhookRegistry {
   async add(given: NewWebhook): Promise<StoredWebhook> {
     const { clock, feed } = this.#parts;
     this.#assertPossible(given);
-    const { stream, rowId } = feed.lastPublished();
+    const newest = feed.lastPublished();
     const webhook = newStoredWebhook(randomUUID(), given, rowOffset(0), clock.now());
     if (this.list().length >= MAX_WEBHOOKS) throw problem('too_many_webhooks', { max: MAX_WEBHOOKS });
-    await this.#table.create({ webhook, n: 1, stream, start: { after: rowId } });
+    await this.#table.create({ webhook, n: 1, ...startAfter(newest) });
     return webhook;
   }
 
@@ -164,14 +164,14 @@ export class HubWebhooks implements WebhookRegistry {
       void this.#replayDropped(id);
       return record.webhook;
     }
-    const { stream, rowId: newest } = feed.lastPublished();
-    const place = from === 'latest' ? newest : placeOf(await feed.resolve(from)).rowId;
-    const floor = (await this.#consumer(record))?.ack_floor.stream_seq ?? newest;
-    if (from !== 'latest' && place > Math.max(floor, record.last?.seq ?? 0)) {
+    const newest = feed.lastPublished();
+    const place = from === 'latest' ? newest : placeOf(await feed.resolve(from));
+    const floor = (await this.#consumer(record))?.ack_floor.stream_seq ?? newest.rowId;
+    if (from !== 'latest' && place.rowId > Math.max(floor, record.last?.seq ?? 0)) {
       const message = '`after` must be "latest", or an offset that is not beyond the position of the webhook.';
       throw invalidRequest([{ pointer: '/after', message }]);
     }
-    return (await this.#write(id, (one) => restarted(one, stream, { after: place }))).webhook;
+    return (await this.#write(id, (one) => restarted(one, startAfter(place)))).webhook;
   }
 
   async #replayDropped(id: string): Promise<void> {

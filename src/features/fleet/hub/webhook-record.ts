@@ -4,6 +4,7 @@ import { includeSet } from '../../../core/model/include.ts';
 import { rowOffset } from '../../../core/model/offset.ts';
 import type { HeldDelivery, StoredWebhook } from '../../../core/model/webhook.ts';
 import { type Envelope, HUBS } from '../protocol/envelope.ts';
+import type { Place } from './place.ts';
 
 /** How long a hub may be silent about an event before the broker gives the event to another hub. */
 export const ACK_WAIT_MS = 5000;
@@ -26,7 +27,7 @@ export interface WebhookRecord {
   /** When the stream of these events was created. */
   readonly stream: string;
   readonly start: Start;
-  /** Undefined before the first event is done. Written at most once a second. */
+  /** Undefined if nothing is known to be done. Written at most once a second. */
   readonly last?: LastDone | undefined;
 }
 
@@ -51,16 +52,23 @@ export function consumerConfig(record: WebhookRecord): Partial<ConsumerConfig> {
   };
 }
 
-/** Returns the record that begins again at `start`. */
-export function restarted(record: WebhookRecord, stream: string, start: Start): WebhookRecord {
-  return { ...withHeld(record, null), n: record.n + 1, stream, start, last: undefined };
+type Beginning = Pick<WebhookRecord, 'stream' | 'start' | 'last'>;
+
+/** Returns the beginning after a place, whose event counts as done: it shows whether the stream is still the same. */
+export function startAfter({ stream, rowId, atMs }: Place): Beginning {
+  return { stream, start: { after: rowId }, last: rowId === 0 ? undefined : { seq: rowId, ms: atMs } };
+}
+
+/** Returns the record that begins again there. */
+export function restarted(record: WebhookRecord, { stream, start, last }: Beginning): WebhookRecord {
+  return { ...withHeld(record, null), n: record.n + 1, stream, start, last };
 }
 
 /** Returns the record with a new consumer that begins with the held event, if there is one. */
 export function retryHeld(record: WebhookRecord): WebhookRecord {
   const { held } = record.webhook;
   if (held === null) return record;
-  return withHeld(restarted(record, record.stream, { after: held.row_id - 1 }), held);
+  return withHeld(restarted(record, { ...record, start: { after: held.row_id - 1 } }), held);
 }
 
 export function withHeld(record: WebhookRecord, held: HeldDelivery | null): WebhookRecord {

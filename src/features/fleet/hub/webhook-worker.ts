@@ -150,7 +150,7 @@ export class WebhookWorker {
     }
     await this.#write((record) =>
       record.n === known.n
-        ? restarted(record, created, last === undefined ? { after: 0 } : { sinceMs: last.ms })
+        ? restarted(record, { stream: created, start: last === undefined ? { after: 0 } : { sinceMs: last.ms } })
         : record,
     );
     await (await connection.manager()).consumers.delete(EVENTS, consumerName(known)).catch(() => false);

@@ -109,6 +109,35 @@ describeWithNats('the webhooks of a fleet', () => {
     );
   });
 
+  test('give up a held event when replayed from the latest, though it is being attempted', async () => {
+    let attempts = 0;
+    const answers: (() => void)[] = [];
+    receiver.answerWith((response) => {
+      attempts += 1;
+      const answer = () => void response.writeHead(500).end();
+      if (attempts === 4) answers.push(answer);
+      else answer();
+    });
+    const id = await register({ on_failure: 'hold' });
+    const path = `/api/v1/webhooks/${id}`;
+    const shown = async (): Promise<unknown> => (await hubs[1].get(path)).json();
+    write('one');
+    await eventually(async () => expect(await shown()).toMatchObject({ state: 'held' }));
+    await hubs[1].post(`${path}/retry`, {});
+    await waitFor(() => answers.length === 1);
+    expect((await hubs[1].post(`${path}/replay`, { after: 'latest' })).status).toBe(202);
+    expect(await shown()).toMatchObject({ held: null });
+    answers[0]?.();
+    receiver.answerWith((response) => void response.writeHead(204).end());
+    for (let round = 0; round < 5; round += 1) {
+      await hubs[0].post(`${path}/test`, {});
+      expect(await shown()).toMatchObject({ held: null });
+    }
+    const before = receiver.deliveries.length;
+    write('two');
+    await eventually(() => expect(texts().slice(before)).toEqual(['two']));
+  });
+
   test('pause when the receiver answers 410, and go on with the same event afterwards', async () => {
     receiver.answerWith((response) => void response.writeHead(410).end());
     const id = await register({ on_failure: 'hold' });

@@ -1,7 +1,6 @@
 import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import { eventFilter } from '../../../core/model/event-filter.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
-import type { StoredWebhook } from '../../../core/model/webhook.ts';
 import { GONE, holdWaitMs, type PostResult } from '../../../core/webhooks/delivery-attempts.ts';
 import { heldDelivery } from '../../../core/webhooks/delivery-record.ts';
 import type { Sending } from '../../../core/webhooks/poster.ts';
@@ -92,6 +91,11 @@ export class WebhookWorker {
     await this.#table.write(this.#id, change);
   }
 
+  /** Changes the record unless the webhook has begun elsewhere meanwhile, which an attempt from before must not undo. */
+  async #writeOf({ n }: WebhookRecord, change: (record: WebhookRecord) => WebhookRecord): Promise<void> {
+    await this.#write((record) => (record.n === n ? change(record) : record));
+  }
+
   async #turn(): Promise<void> {
     const known = this.#record;
     if (known === undefined) void this.#loop.close();
@@ -148,11 +152,8 @@ export class WebhookWorker {
       if (last === undefined || (last.seq <= state.last_seq && last.seq < state.first_seq)) return true;
       if (await tail.isStill({ rowId: last.seq, atMs: last.ms })) return true;
     }
-    await this.#write((record) =>
-      record.n === known.n
-        ? restarted(record, { stream: created, start: last === undefined ? { after: 0 } : { sinceMs: last.ms } })
-        : record,
-    );
+    const start = last === undefined ? { after: 0 } : { sinceMs: last.ms };
+    await this.#writeOf(known, (record) => restarted(record, { stream: created, start }));
     await (await connection.manager()).consumers.delete(EVENTS, consumerName(known)).catch(() => false);
     return false;
   }
@@ -221,20 +222,21 @@ export class WebhookWorker {
       return;
     }
     if (result.outcome === 'failed' && webhook.on_failure === 'hold') {
-      return this.#hold(message, entry, result, webhook);
+      return this.#hold(message, entry, result, known);
     }
     message.ack();
     this.#last = { n: known.n, seq: entry.rowId, ms: entry.offset.atMs };
     this.#parts.deliveries.ended(entry, webhook, result);
-    if (webhook.held !== null) await this.#write((record) => withHeld(record, null));
+    if (webhook.held !== null) await this.#writeOf(known, (record) => withHeld(record, null));
   }
 
-  async #hold(message: JsMsg, entry: StreamEntry, result: PostResult, { id, held }: StoredWebhook): Promise<void> {
+  async #hold(message: JsMsg, entry: StreamEntry, result: PostResult, known: WebhookRecord): Promise<void> {
     const { clock, log } = this.#parts;
+    const { id, held } = known.webhook;
     const before = held?.id === entry.subject ? held : null;
     const now = heldDelivery(entry.subject, entry.rowId, result, before, clock);
     const isGone = result.status === GONE;
-    await this.#write((record) => {
+    await this.#writeOf(known, (record) => {
       const { webhook } = withHeld(record, now);
       return { ...record, webhook: { ...webhook, enabled: webhook.enabled && !isGone } };
     });

@@ -1,6 +1,6 @@
 import { PosternClient } from '../../src/client/postern-client.ts';
 import { callbackHost } from '../../src/core/model/callback-hosts.ts';
-import { boundedLines } from '../../src/features/imsg/bounded-lines.ts';
+import { boundedLines } from '../../src/core/runtime/bounded-lines.ts';
 import { imsgMessage } from '../../src/features/imsg/imsg-message.ts';
 import type { ImsgMethods } from '../../src/features/imsg/imsg-methods.ts';
 import { ImsgRpc } from '../../src/features/imsg/imsg-rpc.ts';

@@ -83,6 +83,18 @@ describe('postern mcp', () => {
     }
   });
 
+  test('takes a line for a line only at a line feed, not at what Unicode calls a separator', async () => {
+    const { stdout } = await pipe([{ ...LIST, method: 'ping', id: 'a\u2028b\u2029c\u0085d' }], [], {
+      POSTERN_API_KEY: key,
+    });
+    expect(
+      stdout
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([{ jsonrpc: '2.0', id: 'a\u2028b\u2029c\u0085d', result: {} }]);
+  });
+
   test('answers what is no JSON as the protocol does', async () => {
     const { stdout } = await pipe(['{"jsonrpc":', '[]'], [], { POSTERN_API_KEY: key });
     expect(answers(stdout)).toContainEqual(

@@ -268,7 +268,7 @@ describe('the end', () => {
     [['--supervised'], 143],
     [[], 0],
   ])('by a SIGTERM before the program is loaded has the same code: %p, %i', (options, exitCode) => {
-    const early = `process.once('newListener', (name) => { if (name === 'SIGTERM') setImmediate(() => process.kill(process.pid, 'SIGTERM')); });`;
+    const early = `process.once('newListener', (name) => { if (name === 'SIGTERM') process.nextTick(() => process.emit('SIGTERM')); });`;
     const { status } = spawnSync(process.execPath, [MAIN, 'serve', ...options, '--config-dir', '/dev/null/nowhere'], {
       env: { HOME: root, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(early)}` },
     });

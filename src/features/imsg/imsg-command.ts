@@ -10,8 +10,8 @@ import {
 } from '../../core/cli/service-connection.ts';
 import { cacheFolder } from '../../core/config/environment.ts';
 import { LIMITED_KEY } from '../../core/model/key.ts';
+import { boundedLines } from '../../core/runtime/bounded-lines.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
-import { boundedLines } from './bounded-lines.ts';
 import { ImsgFiles } from './imsg-files.ts';
 import { IMSG_STATUS, ImsgMethods, RPC_METHODS } from './imsg-methods.ts';
 import { ImsgRpc } from './imsg-rpc.ts';

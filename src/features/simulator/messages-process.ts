@@ -2,7 +2,7 @@
 // moment. Takes its settings as one JSON argument. Ends when its standard input does.
 import { existsSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { createInterface } from 'node:readline';
+import { boundedLines } from '../../core/runtime/bounded-lines.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { openSqlite } from '../../core/runtime/sqlite.ts';
 import type { Command } from './commands.ts';
@@ -22,6 +22,9 @@ export interface ProcessSettings {
   /** True to start as after a kill: deletes and recreates -wal and -shm. */
   readonly isReborn: boolean;
 }
+
+/** More than any command has. */
+const MAX_COMMAND_BYTES = 64 * 1024 * 1024;
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as ProcessSettings;
 const path = `${settings.home}/Library/Messages/chat.db`;
@@ -48,13 +51,21 @@ if (settings.hasPeople) {
 
 const server = createServer((socket) => {
   socket.on('error', () => socket.destroy());
-  createInterface({ input: socket }).on('line', (line) => void obey(line, socket));
+  void take(socket);
 });
 rmSync(settings.socketPath, { force: true });
 server.listen(settings.socketPath, () => process.stdout.write('ready\n'));
 process.stdin.on('end', end).resume();
 process.on('SIGTERM', end);
 process.on('SIGINT', () => undefined); // Ctrl+C is for the gateway, which then ends this process
+
+async function take(socket: Socket): Promise<void> {
+  try {
+    for await (const line of boundedLines(socket, MAX_COMMAND_BYTES)) void obey(line ?? '', socket);
+  } catch {
+    // The program that sent the command has ended.
+  }
+}
 
 async function obey(line: string, socket: Socket): Promise<void> {
   let answer: unknown;

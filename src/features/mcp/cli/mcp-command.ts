@@ -1,9 +1,11 @@
-import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
 import type { ClientContext } from '../../../core/cli/context.ts';
 import { jsonLine, oneLine } from '../../../core/cli/output/text.ts';
 import { type ConnectionOptions, limitedDestinationOf, reportRefusal } from '../../../core/cli/service-connection.ts';
+import { boundedLines } from '../../../core/runtime/bounded-lines.ts';
 import { McpPipe } from './mcp-pipe.ts';
+
+/** Many times the largest body that the service takes. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 export interface McpOptions extends ConnectionOptions {
   /** True to pass incoming messages on to Claude Code. */
@@ -26,9 +28,16 @@ export function mcpCommand(options: McpOptions, context: ClientContext): Promise
     const stop = new AbortController();
     const channel = options.channel === true ? await openChannel() : undefined;
     const pipe = new McpPipe(to, (line) => write(channel?.fromService(line) ?? line), warn);
-    const lines = createInterface({ input: Readable.from(context.input()), terminal: false });
-    ended.addEventListener('abort', () => lines.close());
-    for await (const line of lines) pipe.pass(channel?.fromClient(line) ?? line);
+    const isEnded = new Promise<undefined>((resolve) => {
+      ended.addEventListener('abort', () => resolve(undefined), { once: true });
+    });
+    // Not readline: since Node 24 it ends a line at U+2028 too, which JSON may contain.
+    const lines = boundedLines(context.input(), MAX_LINE_BYTES);
+    for (let next = await Promise.race([lines.next(), isEnded]); next?.done === false; ) {
+      const { value: line } = next;
+      pipe.pass(line === undefined ? undefined : (channel?.fromClient(line) ?? line));
+      next = await Promise.race([lines.next(), isEnded]);
+    }
     if (ended.aborted) pipe.close();
     stop.abort();
     await Promise.all([pipe.idle(), channel?.ended()]);

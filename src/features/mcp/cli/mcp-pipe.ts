@@ -49,12 +49,17 @@ export class McpPipe {
     this.#warn = warn;
   }
 
-  /** Passes on one line from the client. Writes the answer when it arrives. */
-  pass(line: string): void {
-    if (line.trim() === '') return;
-    const message = parsed(line);
-    if (message === undefined) {
-      const error = { code: NOT_JSON, message: 'Parse error: the line is not JSON.' };
+  /**
+   * Passes on one line from the client; undefined stands for a line that is too long. Writes the answer when it arrives.
+   */
+  pass(line: string | undefined): void {
+    if (line?.trim() === '') return;
+    const message = line === undefined ? undefined : parsed(line);
+    if (line === undefined || message === undefined) {
+      const error = {
+        code: NOT_JSON,
+        message: `Parse error: the line is ${line === undefined ? 'too long' : 'not JSON'}.`,
+      };
       this.#write(JSON.stringify({ jsonrpc: '2.0', id: null, error }));
       return;
     }

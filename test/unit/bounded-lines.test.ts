@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { boundedLines } from '../../src/features/imsg/bounded-lines.ts';
+import { boundedLines } from '../../src/core/runtime/bounded-lines.ts';
 
 async function linesOf(chunks: readonly string[], maxBytes = 10): Promise<readonly (string | undefined)[]> {
   async function* input(): AsyncGenerator<Uint8Array> {

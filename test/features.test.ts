@@ -82,7 +82,6 @@ const NAMED: Readonly<Record<string, readonly [lines: number, why: string]>> = {
   console: [2, 'A link of the menu, and the refusal of a sign-in by another page.'],
   contacts: [10, 'The command line takes a name as a recipient.'],
   doctor: [7, 'A feature may add what doctor finds.'],
-  fleet: [4, 'Exit codes of settings that a fleet cannot use.'],
   imsg: [1, 'A source.'],
   mcp: [2, 'A feature may add tools, and a way to start a command.'],
   scheduled: [6, 'The command line prints the answer to a send with a time.'],

@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { AccessSending, ANA } from '../support/access-sending.ts';
 import { idle } from '../support/sender-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const MINUTE = 60_000;
 let service: AccessSending;
-beforeAll(() => {
+beforeEach(() => {
   service = new AccessSending(temporaryFolder());
 });
-afterAll(() => service.close());
+afterEach(() => service.close());
 
 test('the row of a scheduled send is still looked for after state.db could not be read', async () => {
   const { behave } = service.messages;
@@ -29,6 +29,21 @@ test('the row of a scheduled send is still looked for after state.db could not b
   await service.clock.advance(4000);
   service.state.exec('ALTER TABLE away RENAME TO sent_part');
   write();
+  await service.clock.advance(4000);
+  expect(service.scheduled.get(id).state).toBe('sent');
+  await service.scheduler.close();
+});
+
+test('what is due is still sent after state.db could not be read when its time came', async () => {
+  const sendAtMs = service.clock.now() + MINUTE;
+  const request = { recipient: ANA, body: 'due', attachments: [], sendAtMs, sendUntilMs: sendAtMs + 10 * MINUTE };
+  const { id } = await service.scheduler.add(request, { keyId: 'owner' });
+  service.scheduler.start();
+  service.state.exec('ALTER TABLE scheduled RENAME TO away');
+  await service.clock.advance(2 * MINUTE);
+  service.state.exec('ALTER TABLE away RENAME TO scheduled');
+  await service.clock.advance(MINUTE);
+  await idle();
   await service.clock.advance(4000);
   expect(service.scheduled.get(id).state).toBe('sent');
   await service.scheduler.close();

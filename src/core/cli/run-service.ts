@@ -5,7 +5,7 @@ import { type ConfigReading, configPath, protectConfig } from '../config/config-
 import { cacheFolder, logLevel } from '../config/environment.ts';
 import { urlOf } from '../config/service-address.ts';
 import type { Feature } from '../feature.ts';
-import { type AppError, errorCode, isAppError } from '../model/errors.ts';
+import { errorCode, isAppError } from '../model/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { commandRunner } from '../runtime/command.ts';
 import { openLog, type ProcessLog } from '../runtime/log.ts';
@@ -156,19 +156,13 @@ async function startRefusal(
 ): Promise<StartRefusal | undefined> {
   const { host, port } = config.server;
   const path = configPath(config.dir);
+  if (isAppError(error) && error.code !== 'port_taken') {
+    const { code, message, hint, cause } = error;
+    const mayPass = code === 'already_running' || MAY_PASS.test(errorCode(cause) ?? '');
+    const exitCode = mayPass ? EXIT.unavailable : EXIT.config;
+    return { exitCode, sentence: `Postern does not start: ${message}`, details: hint === undefined ? [] : [hint] };
+  }
   switch (errorCode(error)) {
-    case 'already_running':
-    case 'restore_unfinished':
-    case 'fleet_missing':
-    case 'fleet_file_unreadable':
-    case 'fleet_key_unusable':
-    case 'fleet_line_unusable':
-    case 'state_db_unusable': {
-      const { code, message, hint, cause } = error as AppError;
-      const mayPass = code === 'already_running' || MAY_PASS.test(errorCode(cause) ?? '');
-      const exitCode = mayPass ? EXIT.unavailable : EXIT.config;
-      return { exitCode, sentence: `Postern does not start: ${message}`, details: hint === undefined ? [] : [hint] };
-    }
     case 'port_taken':
     case 'EADDRINUSE':
       return takenPort(error, config, platform, context);

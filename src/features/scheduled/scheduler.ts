@@ -180,7 +180,13 @@ export class SendScheduler implements Deferral {
     this.#cancelTimer = undefined;
     if (!this.#isStarted || this.#isClosed || this.#running !== undefined) return;
     const { store, clock, log } = this.#parts;
-    const nextMs = this.#run.nextMs(store.nextDueMs());
+    let nextMs: number | undefined;
+    try {
+      nextMs = this.#run.nextMs(store.nextDueMs());
+    } catch (error) {
+      log.error('scheduled sends could not be read', { code: errorCode(error) });
+      nextMs = clock.now() + LOOK_EVERY_MS;
+    }
     if (nextMs === undefined) return;
     const waitMs = nextMs - clock.now();
     if (waitMs > 0) {

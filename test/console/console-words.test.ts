@@ -103,7 +103,7 @@ test('an own message that failed is not delivered, whichever of its events says 
   expect(isUndelivered({ type: 'message.removed', data: { id: '54' } }, () => failed)).toBe(false);
 });
 
-test('the overview counts all dropped events, and as behind only webhooks for which something waits', async () => {
+test('the overview counts all dropped events, and every webhook in trouble', async () => {
   const { droppedBy, healthFacts } = (await import(modules.facts)) as {
     droppedBy: (webhooks: readonly object[], only: string) => readonly string[];
     healthFacts: (status: object, known: readonly object[]) => readonly { name: string; text: string; more: string }[];
@@ -124,7 +124,7 @@ test('the overview counts all dropped events, and as behind only webhooks for wh
     const fact = healthFacts(status, waiting.length === 0 ? [] : known).find(({ name }) => name === 'Webhooks');
     return `${fact?.text}: ${fact?.more}`;
   };
-  expect(said([0, 0, 10])).toBe('1 of 3 behind: 6 dropped, 10 kept');
+  expect(said([0, 0, 10])).toBe('3 of 3 in trouble: 6 dropped, 10 kept');
   expect(said([0, 0, 0])).toBe('3 of 3 failing: 6 dropped');
   expect(said([])).toBe('3 of 3 behind: 6 dropped');
 });

@@ -1,5 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { droppedWarnings, type HubMac, type StatusReport, type WebhookSummary } from '../../src/core/model/status.ts';
+import {
+  droppedWarnings,
+  type HubMac,
+  type HubMachine,
+  type StatusReport,
+  type WebhookSummary,
+} from '../../src/core/model/status.ts';
 import { verdictOf } from '../../src/core/model/verdict.ts';
 
 const webhook = (state: WebhookSummary['state'], name?: string): WebhookSummary => ({
@@ -12,16 +18,47 @@ const webhook = (state: WebhookSummary['state'], name?: string): WebhookSummary 
   last_outcome: null,
   last_error: null,
 });
+const REPORT: StatusReport = {
+  ...{ version: '0.1.0', uptime_s: 1, newest_row: 1, newest_event: { row_id: 1, age_s: null } },
+  ...{ backend: { connected: true, message: null }, permissions: [], webhooks: [] },
+};
 const mac = (id: string, state: HubMac['state']): HubMac => ({ id, state, path: '', machines: [] });
+
+describe('the verdict of a hub', () => {
+  const machine = (name: string, more: Partial<HubMachine> = {}): HubMachine => ({
+    ...{ machine: name, state: 'present', name, version: '1.2.3', heard_at: '2026-11-22T15:00:00Z', newest_row: 1 },
+    ...{ behind: 0, rows_without_event: 0, problem: null },
+    ...more,
+  });
+  const verdict = (macs: readonly HubMac[]) => verdictOf({ ...REPORT, macs });
+  const one = (more: Partial<HubMachine>) => verdict([{ ...mac('m2', 'present'), machines: [machine('m2', more)] }]);
+
+  test.each([
+    [{ problem: 'Its certificate ends in 3 days.' }, 'm2 reports a problem', 'Its certificate ends in 3 days.'],
+    [{ rows_without_event: 3 }, 'm2 has missed 3 events', 'They were too old when the machine could publish them.'],
+    [{ behind: 1200 }, 'm2 is catching up', '1,200 rows of its chat.db are still to come.'],
+  ])('is a warning for a machine with %j', (more, text, next) => {
+    expect(one(more)).toEqual({ tone: 'warn', text, next });
+    expect(one({ behind: 10 }).text).toBe('Everything works');
+  });
+
+  test('names the worst of several troubles, and a machine of a pair that is away', () => {
+    const pair = { ...mac('m1', 'present'), machines: [machine('m1-a'), machine('m1-b', { state: 'away' })] };
+    expect(verdict([pair])).toEqual({
+      ...{ tone: 'warn', text: 'm1-b is away', next: 'm1 works with another machine.' },
+    });
+    const late = { ...mac('m2', 'present'), machines: [machine('m2', { behind: 1200, rows_without_event: 3 })] };
+    const ill = { ...mac('m4', 'present'), machines: [machine('m4', { problem: 'Its certificate ends.' })] };
+    expect(verdict([pair, late, mac('m3', 'away'), ill])).toEqual({
+      ...{ tone: 'warn', text: 'm3 is away and m4 reports a problem' },
+      next: 'Its certificate ends. Two more machines need a look.',
+    });
+  });
+});
 
 describe('the verdict on a webhook that drops', () => {
   const report = (webhooks: readonly WebhookSummary[], more: Partial<StatusReport> = {}): StatusReport => ({
-    version: '0.1.0',
-    uptime_s: 1,
-    newest_row: 1,
-    newest_event: { row_id: 1, age_s: null },
-    backend: { connected: true, message: null },
-    permissions: [],
+    ...REPORT,
     webhooks,
     ...(droppedWarnings(webhooks).length > 0 && { warnings: droppedWarnings(webhooks) }),
     ...more,

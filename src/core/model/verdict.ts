@@ -1,5 +1,5 @@
 import { capital } from './capital.ts';
-import { isBehind, type StatusReport, type WebhookSummary, webhookLabel } from './status.ts';
+import { type HubMachine, isBehind, type StatusReport, type WebhookSummary, webhookLabel } from './status.ts';
 
 /** `text` says whether everything works. `next` gives the reason or the consequence; it may be empty. */
 export interface Verdict {
@@ -10,6 +10,8 @@ export interface Verdict {
   readonly lacks?: 'reading' | 'sending';
 }
 
+/** A machine that publishes well may be this many rows behind for a moment. */
+const USUALLY_BEHIND = 10;
 const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
 
 /**
@@ -64,8 +66,10 @@ function hubVerdict(
   const [bad] = warnings.filter(({ tone }) => tone === 'bad');
   const away = macs.filter(({ state }) => state !== 'present').map(({ id }) => id);
   const behind = webhooks.filter(isBehind).length;
+  const [worst, ...others] = machineTroubles(macs);
   const troubles = [
     ...(away.length > 0 ? [`${listed(away)} ${away.length === 1 ? 'is' : 'are'} away`] : []),
+    ...(worst === undefined ? [] : [worst.text]),
     ...(behind > 0 ? [`${behind === 1 ? 'one webhook is' : `${inWords(behind)} webhooks are`} behind`] : []),
   ];
   if (bad !== undefined && away.length < Math.max(1, macs.length)) {
@@ -75,14 +79,52 @@ function hubVerdict(
     const present = macs.length === 1 ? '1 Mac is' : `${macs.length.toLocaleString('en-US')} Macs are`;
     return { tone: 'good', text: 'Everything works', next: `${present} present.` };
   }
+  const also =
+    others.length === 0
+      ? ''
+      : ` ${capital(inWords(others.length))} more ${others.length === 1 ? 'machine needs' : 'machines need'} a look.`;
+  const next =
+    worst !== undefined
+      ? `${worst.next}${also}`
+      : webhooks.some(isDropping)
+        ? `Everything else continues. ${whatIsKept(webhooks)}`
+        : 'Everything else continues. Missed events are delivered later.';
   return {
     tone: away.length === macs.length && macs.length > 0 ? 'bad' : 'warn',
-    // The id of a Mac stays as it is.
-    text: away.length > 0 ? listed(troubles) : capital(listed(troubles)),
-    next: webhooks.some(isDropping)
-      ? `Everything else continues. ${whatIsKept(webhooks)}`
-      : 'Everything else continues. Missed events are delivered later.',
+    // The id of a Mac or a machine stays as it is.
+    text: away.length > 0 || worst !== undefined ? listed(troubles) : capital(listed(troubles)),
+    next,
   };
+}
+
+interface MachineTrouble {
+  readonly rank: number;
+  readonly text: string;
+  readonly next: string;
+}
+
+/** Returns the worst trouble of each machine of the Macs that are present, the worst of all first. */
+function machineTroubles(macs: NonNullable<StatusReport['macs']>): readonly MachineTrouble[] {
+  return macs
+    .filter(({ state }) => state === 'present')
+    .flatMap(({ id, machines }) =>
+      machines.flatMap((machine) => troubleOf(machines.length === 1 ? id : machine.machine, id, machine) ?? []),
+    )
+    .sort((a, b) => a.rank - b.rank);
+}
+
+function troubleOf(name: string, mac: string, machine: HubMachine): MachineTrouble | undefined {
+  const { state, problem, rows_without_event: missed, behind } = machine;
+  if (state === 'away') return { rank: 2, text: `${name} is away`, next: `${mac} works with another machine.` };
+  if (problem !== null) return { rank: 0, text: `${name} reports a problem`, next: problem };
+  if (missed > 0) {
+    const [what, were] = missed === 1 ? ['event', 'It was'] : ['events', 'They were'];
+    const text = `${name} has missed ${missed.toLocaleString('en-US')} ${what}`;
+    return { rank: 1, text, next: `${were} too old when the machine could publish them.` };
+  }
+  if (behind <= USUALLY_BEHIND) return undefined;
+  const next = `${behind.toLocaleString('en-US')} rows of its chat.db are still to come.`;
+  return { rank: 3, text: `${name} is catching up`, next };
 }
 
 /** Says what happens to the events of the webhooks that are behind. */

@@ -7,7 +7,7 @@ import { isBehind, type StatusReport, type WebhookSummary, webhookLabel } from '
 import type { Verdict } from '../../../../core/model/verdict.ts';
 import { counted, number, spanOf } from '../../service/words.ts';
 
-type Tone = Verdict['tone'];
+type Tone = Verdict['tone'] | 'off';
 
 export interface HealthFact {
   readonly tone: Tone;
@@ -47,8 +47,15 @@ function readingFact({ backend, newest_event: newest, macs }: StatusReport): Hea
 
 function macsFact(macs: NonNullable<StatusReport['macs']>): HealthFact {
   const present = macs.filter(({ state }) => state === 'present').length;
-  const tone = present === macs.length ? 'good' : 'warn';
-  return { tone, name: 'Macs', text: `${present} of ${macs.length} present`, more: '' };
+  const apart = macs
+    .filter(({ state }) => state === 'present')
+    .flatMap(({ machines }) => machines.filter(({ state }) => state === 'away')).length;
+  return {
+    tone: present === macs.length && apart === 0 ? 'good' : 'warn',
+    name: 'Macs',
+    text: `${present} of ${macs.length} present`,
+    more: apart > 0 ? `${counted(apart, 'machine')} away` : '',
+  };
 }
 
 const PERMISSION = {
@@ -76,16 +83,16 @@ function webhooksFact({ webhooks }: StatusReport, known: readonly WebhookOvervie
   const behind = failing.filter(({ id }) => !hasNone.has(id)).length;
   const paused = webhooks.filter(({ state }) => state === 'paused').length;
   const active = webhooks.length - paused;
-  const [troubled, what] = behind > 0 ? [behind, 'behind'] : [failing.length, 'failing'];
   const dropped = webhooks.reduce((sum, one) => sum + (one.dropped ?? 0), 0);
+  const what = behind === failing.length ? 'behind' : behind === 0 ? 'failing' : 'in trouble';
   return {
-    tone: dropped > 0 ? 'bad' : troubled > 0 ? 'warn' : 'good',
+    tone: webhooks.length === 0 ? 'off' : dropped > 0 ? 'bad' : failing.length > 0 ? 'warn' : 'good',
     name: 'Webhooks',
     text:
       webhooks.length === 0
         ? 'None'
-        : troubled > 0
-          ? `${troubled} of ${active} ${what}`
+        : failing.length > 0
+          ? `${failing.length} of ${active} ${what}`
           : `${active} of ${active} keep up`,
     more: [
       dropped > 0 && `${number(dropped)} dropped`,

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import type { HubMac, HubMachine, StatusReport } from '../../../../core/model/status.ts';
-import { Card, CodeLine, type Column, classes, Empty, type Mark, State, Table } from '../../parts/parts.tsx';
+import { Card, CodeLine, type Column, classes, Empty, type Mark, State, Table, Tag } from '../../parts/parts.tsx';
 import { consoleOf } from '../../service/place.ts';
 import { number, timeOf } from '../../service/words.ts';
 
@@ -11,8 +11,8 @@ const COLUMNS: readonly Column[] = [
   'State',
   'Machine',
   'Version',
-  ['Not published yet', 'num'],
-  ['Without an event', 'num'],
+  ['Events to come', 'num'],
+  ['Events missed', 'num'],
 ];
 
 export function MacCards({ macs }: StatusReport): VNode | null {
@@ -88,15 +88,21 @@ function Machine({ mac, machine, isOne, children }: MachineProps): VNode {
       {children}
       <td class="state-cell">
         <State kind={mark} text={word} />
-        {problem !== null && <p class="small soft">{problem}</p>}
+        {problem !== null && (
+          <>
+            {' '}
+            <Tag kind="warn">Problem</Tag>
+            <p class="small soft">{problem}</p>
+          </>
+        )}
       </td>
       <td class={isOne ? 'aside' : 'machine'}>
         {isOne ? id : <a href={consoleOf(mac, '', id)}>{id}</a>}
         {name !== id && <span class="quiet small block">{name}</span>}
       </td>
       <td class="aside">{version}</td>
-      <Count name="Not published yet" of={behind} />
-      <Count name="Without an event" of={missed} title="Rows that were too old when they could be published" />
+      <Count name="Events to come" of={behind} title="Rows that this machine has not published yet" />
+      <Count name="Events missed" of={missed} title="Rows that were too old when they could be published" />
     </tr>
   );
 }
@@ -104,7 +110,7 @@ function Machine({ mac, machine, isOne, children }: MachineProps): VNode {
 interface CountProps {
   readonly name: string;
   readonly of: number;
-  readonly title?: string;
+  readonly title: string;
 }
 
 /** On a phone only if there is something to say. */
@@ -114,8 +120,7 @@ const Count = ({ name, of, title }: CountProps): VNode => (
   </td>
 );
 
-function stateOf({ state, heard_at: at, behind, problem }: HubMachine): [Mark, string] {
+function stateOf({ state, heard_at: at, behind }: HubMachine): [Mark, string] {
   if (state === 'away') return ['bad', `Away since ${timeOf(at)}`];
-  const word = behind > 0 ? 'Catching up' : 'Present';
-  return [problem !== null ? 'bad' : behind > 0 ? 'warn' : 'good', word];
+  return behind > 0 ? ['warn', 'Catching up'] : ['good', 'Present'];
 }

@@ -82,7 +82,11 @@ describe('the console', () => {
     await page.getByText('Choose a conversation').waitFor();
     await page.locator(ANA).click();
     await page.getByText('Choose a conversation').waitFor({ state: 'hidden' });
+    // The button that sends is grey until there is something to send.
+    const fill = () => page.evaluate<string>("getComputedStyle(document.getElementById('send')).backgroundColor");
+    const grey = await fill();
     await page.fill('#body', 'Is <b>this</b> the console?');
+    expect(await fill()).not.toBe(grey);
     await page.keyboard.press('Control+Enter');
     const thread = page.locator('#message-list');
     await thread.getByText('Is <b>this</b> the console?').waitFor();
@@ -199,7 +203,7 @@ describe('the console', () => {
   inBrowser('lets the people of the demo write and react', async () => {
     const { page } = there();
     await page.locator('#conversation-list a', { hasText: 'Garden' }).click();
-    await page.locator('#speak summary').click();
+    await page.getByRole('button', { name: 'Speak as …' }).click();
     await page.selectOption('#speaker', { label: 'Ben Okafor' });
     await page.fill('#speech', 'Is <b>anybody</b> there?');
     await page.keyboard.press('Enter');
@@ -219,7 +223,7 @@ describe('the console', () => {
     await page.click('#speak [data-reaction="love"]');
     await asked.locator('.reactions span[title="Cho Tanaka: love"]').waitFor();
     expect(await there().faults()).toEqual([]);
-    await page.locator('#speak summary').click();
+    await page.getByRole('button', { name: 'Speak as …' }).click();
   });
 
   inBrowser('offers the attachments of a message, and asks for one when it is wanted', async () => {

@@ -19,6 +19,7 @@ import { showConversations } from './conversations.tsx';
 import { openState, recipient } from './open-state.ts';
 import { noteScheduled } from './scheduled.tsx';
 import { SendLater } from './send-later.tsx';
+import { SpeakToggle } from './speak.tsx';
 import { thread } from './thread.tsx';
 import { chosenRecipient, focusRecipient } from './to-line.tsx';
 
@@ -177,6 +178,7 @@ export const Composer = (): VNode => (
     <FileList />
     <div class="row bottom">
       <IconButton icon="clip" label="Attach files" run={() => chooser.current?.click()} />
+      <SpeakToggle />
       <input
         id="files"
         ref={chooser}

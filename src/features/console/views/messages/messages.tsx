@@ -217,8 +217,8 @@ const ThreadPane = (): VNode => (
     </div>
     {may('send') ? (
       <div class="write">
-        <Composer />
         {isDemo() && <SpeakBox />}
+        <Composer />
       </div>
     ) : (
       <div />

@@ -3,6 +3,7 @@
 
 import { signal } from '@preact/signals';
 import { createRef, type VNode } from 'preact';
+import { IconButton } from '../../parts/parts.tsx';
 import { call } from '../../service/api.ts';
 import { isDemo } from '../../service/service.ts';
 import { personOf, reasonOf } from '../../service/words.ts';
@@ -18,6 +19,7 @@ const REACTIONS = [
 ] as const;
 
 const chosen = signal('');
+const isOpen = signal(false);
 /** The reason why an action failed, in the conversation in which it did. */
 const failure = signal<{ readonly id: string; readonly text: string }>({ id: '', text: '' });
 const speech = createRef<HTMLInputElement>();
@@ -55,12 +57,27 @@ async function say(): Promise<void> {
   if (isSaid && speech.current !== null) speech.current.value = '';
 }
 
+/** Reports whether the open conversation has somebody who can be made to speak. */
+const canSpeak = (): boolean => isDemo() && (openState.value.conversation?.participants ?? []).length > 0;
+
+/** The button that shows and hides the form. Absent if nobody can be made to speak. */
+export const SpeakToggle = (): VNode | null =>
+  canSpeak() ? (
+    <IconButton
+      icon="people"
+      label="Speak as …"
+      aria-expanded={isOpen.value}
+      run={() => {
+        isOpen.value = !isOpen.value;
+      }}
+    />
+  ) : null;
+
 export function SpeakBox(): VNode {
   const { id, conversation } = openState.value;
   const { participants = [], names } = conversation ?? {};
   return (
-    <details id="speak" hidden={!isDemo() || participants.length === 0}>
-      <summary>Speak as …</summary>
+    <section id="speak" aria-label="Speak as" hidden={!canSpeak() || !isOpen.value}>
       <form
         id="speak-form"
         class="stack"
@@ -105,7 +122,7 @@ export function SpeakBox(): VNode {
           {failure.value.id === id ? failure.value.text : ''}
         </p>
       </form>
-    </details>
+    </section>
   );
 }
 

@@ -143,4 +143,21 @@ describe('what is more than text in a conversation', () => {
     expect(await tailOf('שלום לך')).toMatchObject({ left: '-5px' });
     expect(await tailOf('מה שלומך')).toMatchObject({ right: '-5px' });
   });
+
+  inBrowser('counts what is unread from the first page on, and says if there may be more', async () => {
+    const { page, url, key } = there();
+    await page.route('**/api/v1/conversations?*', async (route) => {
+      const response = await route.fetch();
+      const [first, ...others] = (await response.json()) as { readonly details: object }[];
+      const last = { id: '1', body: 'Hello', sender: '+15550100', is_from_me: false };
+      const unread = { ...first, details: { ...first?.details, unread_count: 7, last_message: last } };
+      const headers = { ...response.headers(), link: '</api/v1/conversations?cursor=x>; rel="next"' };
+      const read = others.map((one) => ({ ...one, details: { ...one.details, unread_count: 0 } }));
+      await route.fulfill({ response, headers, json: [unread, ...read] });
+    });
+    await page.goto('about:blank');
+    await page.goto(`${url}/console#key=${encodeURIComponent(key)}`);
+    await page.locator('#views [data-place="messages"] .count', { hasText: /^7\+ unread$/ }).waitFor();
+    await page.unroute('**/api/v1/conversations?*');
+  });
 });

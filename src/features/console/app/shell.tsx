@@ -53,7 +53,7 @@ function Link({ view, icon, text, isCurrent = current.value === view }: LinkProp
       <span class={classes('count', badge !== undefined && view === 'approvals' && 'now')}>
         {badge !== undefined && badge.count > 0 && (
           <>
-            {badge.count > 99 ? '99+' : badge.count}
+            {badge.count > 99 ? '99+' : `${badge.count}${badge.isPart ? '+' : ''}`}
             <span class="unseen">{` ${badge.words}`}</span>
           </>
         )}

@@ -7,6 +7,8 @@ import { placeName } from '../service/place.ts';
 export interface Badge {
   readonly count: number;
   readonly words: string;
+  /** True if there may be more. */
+  readonly isPart: boolean;
 }
 
 /** Key: the view. */
@@ -14,9 +16,10 @@ export const badges = signal<ReadonlyMap<string, Badge>>(new Map());
 const title = signal('');
 
 /** Shows the number on the view's navigation links and in the title of the page. */
-export function setBadge(view: string, count: number, words: string): void {
-  if (badges.peek().get(view)?.count === count) return;
-  badges.value = new Map([...badges.peek(), [view, { count, words }]]);
+export function setBadge(view: string, count: number, words: string, isPart = false): void {
+  const old = badges.peek().get(view);
+  if (old?.count === count && old.isPart === isPart) return;
+  badges.value = new Map([...badges.peek(), [view, { count, words, isPart }]]);
 }
 
 /** Sets the title of the page to that of a view. */

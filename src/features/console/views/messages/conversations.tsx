@@ -7,13 +7,12 @@ import type { Conversation } from '../../../../core/model/conversation.ts';
 import type { LastMessage } from '../../../../core/model/details.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { ConversationRow } from '../../parts/conversation-row.tsx';
-import { setBadge } from '../../parts/frame.ts';
 import { CodeLine, Empty, moveRow } from '../../parts/parts.tsx';
+import { noteSeen, showUnread, unseenIn } from '../../parts/seen.ts';
 import { pageOf } from '../../service/api.ts';
 import { nameOf, newestConversations, noteConversations } from '../../service/directory.ts';
 import { currentRoute, pathOfConversation } from '../../service/route.ts';
 import { commandOf } from '../../service/service.ts';
-import { noteSeen, unseenIn } from './seen.ts';
 
 /** A conversation of the list, which changes with each message. */
 type ListItem = Signal<Conversation>;
@@ -99,6 +98,7 @@ async function showMore(): Promise<void> {
     next.value = page.next;
     noteConversations(page.items);
     items.value = [...(items.peek() ?? []), ...added(page.items)];
+    countListed();
   } catch {
     // The next scroll tries again to load this page.
   }
@@ -131,16 +131,14 @@ export function noteOpen(): void {
     noteSeen(item.peek());
     item.value = { ...item.peek() };
   }
-  showUnread();
+  countListed();
 }
 
-function showUnread(): void {
-  setBadge(
-    'messages',
-    [...known.values()].reduce((sum, item) => sum + unseenIn(item.peek()), 0),
-    'unread',
+const countListed = (): void =>
+  showUnread(
+    [...known.values()].map((item) => item.peek()),
+    next.peek() !== undefined,
   );
-}
 
 /** Shows a new message in the list. Reloads the list if the message's conversation is missing. */
 export async function noteMessage(message: Message): Promise<void> {
@@ -184,7 +182,7 @@ export function noteRead({ conversation_id: id, is_from_me: isOwn }: Message): v
   const details = item?.peek().details;
   if (item === undefined || details === undefined || isOwn || !details.unread_count) return;
   item.value = { ...item.peek(), details: { ...details, unread_count: details.unread_count - 1 } };
-  showUnread();
+  countListed();
 }
 
 /** Shows all conversations, or only those with unread messages. */

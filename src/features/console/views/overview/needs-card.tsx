@@ -24,12 +24,16 @@ interface NeedsProps extends Known {
 
 export function NeedsCard({ status, approvals = [], webhooks = [], host, again }: NeedsProps): VNode | null {
   const isFull = host !== undefined && host.disk_total > 0 && 1 - host.disk_free / host.disk_total > NEARLY_FULL;
+  const troubled = worstFirst(status.webhooks.filter(needsSomebody));
+  const todoOf = (one: WebhookSummary): VNode => (
+    <WebhookTodo key={one.id} webhook={one} known={webhooks.find(({ id }) => id === one.id)} again={again} />
+  );
+  // The worst first: what is lost, then what waits for a decision, then what is kept.
   const items = [
     ...status.permissions.filter(({ state }) => state === 'denied').map(PermissionTodo),
+    ...troubled.filter(isLosing).map(todoOf),
     ...(approvals.length > 0 ? [<ApprovalTodo key="held" approvals={approvals} count={status.held_sends} />] : []),
-    ...worstFirst(status.webhooks.filter(needsSomebody)).map((one) => (
-      <WebhookTodo key={one.id} webhook={one} known={webhooks.find(({ id }) => id === one.id)} again={again} />
-    )),
+    ...troubled.filter((one) => !isLosing(one)).map(todoOf),
     ...(isFull ? [<DiskTodo key="disk" free={host.disk_free} />] : []),
   ];
   // At a hub, the sentence and the list of Macs say the same.
@@ -122,6 +126,8 @@ function ApprovalTodo({ approvals, count = approvals.length }: ApprovalProps): V
 const needsSomebody = (webhook: WebhookSummary): boolean =>
   isBehind(webhook) || (webhook.dropped ?? 0) > 0 || webhook.paused_by !== undefined;
 
+const isLosing = ({ state, dropped = 0 }: WebhookSummary): boolean => state === 'failing' || dropped > 0;
+
 interface WebhookProps extends Pick<NeedsProps, 'again'> {
   readonly webhook: WebhookSummary;
   readonly known: WebhookOverview | undefined;
@@ -143,7 +149,7 @@ function WebhookTodo({ webhook, known, again }: WebhookProps): VNode {
   return (
     <Todo
       icon="alert"
-      tone={state === 'failing' || dropped > 0 ? 'bad' : 'warn'}
+      tone={isLosing(webhook) ? 'bad' : 'warn'}
       title={
         <>
           <NameList names={[webhookLabel(webhook)]} /> {what}

@@ -1,8 +1,10 @@
 // The conversations opened in this browser. Postern never marks anything as read in Messages, so without this module
 // the unread counts would not go down when a conversation is opened here.
 
-import type { Conversation } from '../../../../core/model/conversation.ts';
-import { placePath } from '../../service/place.ts';
+import type { Conversation } from '../../../core/model/conversation.ts';
+import { newestConversations } from '../service/directory.ts';
+import { placePath } from '../service/place.ts';
+import { setBadge } from './frame.ts';
 
 const NAME = `postern-seen${placePath && ` ${placePath}`}`;
 const KEPT = 500;
@@ -42,4 +44,30 @@ export function noteSeen(conversation: Conversation | undefined): void {
     seen.delete(id);
   }
   localStorage.setItem(NAME, JSON.stringify([...seen]));
+}
+
+/** True once the list of conversations counts what is unread. It knows more conversations than the newest. */
+let isListed = false;
+
+/** Shows the number of unread messages in these conversations. `isPart`: there are more conversations. */
+function show(conversations: readonly Conversation[], isPart: boolean): void {
+  setBadge(
+    'messages',
+    conversations.reduce((sum, one) => sum + unseenIn(one), 0),
+    'unread',
+    isPart,
+  );
+}
+
+/** Shows the number of unread messages in the list of conversations. */
+export function showUnread(listed: readonly Conversation[], isPart: boolean): void {
+  isListed = true;
+  show(listed, isPart);
+}
+
+/** Shows the number of unread messages in the newest conversations, unless the list of conversations does. */
+export async function countUnread(): Promise<void> {
+  if (isListed) return;
+  const { items, next } = await newestConversations({ isByItself: true });
+  if (!isListed) show(items, next !== undefined);
 }

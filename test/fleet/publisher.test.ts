@@ -1,9 +1,12 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { jetstream } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/nats-core';
+import { HOUR_MS } from '../../src/core/model/durations.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { LOOK_MS } from '../../src/features/fleet/agent/publisher.ts';
+import { EVENTS } from '../../src/features/fleet/protocol/subjects.ts';
 import { waitFor } from '../support/eventually.ts';
 import { describeWithNats, TestFleet } from '../support/fleet-server.ts';
 
@@ -117,6 +120,25 @@ describeWithNats('a Mac that publishes', () => {
     mac.write('new');
     expect(await fleet.bodies('m7', 2)).toEqual(['first', 'new']);
     expect(await mac.fleet(({ behind }) => behind === 0)).toMatchObject({ late: 1 });
+  });
+
+  test('a Mac whose last event has expired publishes nothing again', async () => {
+    const mac = fleet.mac('m7');
+    await mac.start();
+    await mac.fleet(({ state, published_row }) => state === 'connected' && published_row !== null);
+    mac.write('nearly too old', undefined, Date.now() - 167.5 * HOUR_MS);
+    await fleet.bodies('m7', 1);
+    await mac.fleet(({ behind }) => behind === 0);
+    await mac.stop();
+    const { streams } = await jetstreamManager(await fleet.operator());
+    const { config } = await streams.info(EVENTS);
+    await streams.update(EVENTS, { ...config, max_age: nanos(1000), duplicate_window: nanos(1000) });
+    await waitFor(async () => (await streams.info(EVENTS)).state.messages === 0);
+    await streams.update(EVENTS, config);
+    await mac.start();
+    mac.write('new');
+    expect(await fleet.bodies('m7', 1)).toEqual(['new']);
+    expect(mac.log.lines.filter(({ message }) => message.includes('has lost events'))).toEqual([]);
   });
 
   test('a full store refuses, and health says so until there is room', async () => {

@@ -1,5 +1,8 @@
 import { cpSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { EVENTS } from '../../src/features/fleet/protocol/subjects.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Fleet, type Hub, type Mac } from '../support/fleet-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
@@ -40,6 +43,12 @@ describeWithNats('the webhooks of a fleet', () => {
       headers: { 'x-api-key': hubs[1].key, 'content-type': 'application/json' },
       body: JSON.stringify(changes),
     });
+  async function consumers(): Promise<readonly string[]> {
+    const nc = await connect({ servers: server.url });
+    const found = await (await jetstreamManager(nc)).consumers.list(EVENTS).next();
+    await nc.close();
+    return found.map(({ name }) => name).filter((name) => name.startsWith('wh_'));
+  }
   const texts = (): unknown[] => receiver.deliveries.map(({ event }) => event.data.body);
   const ids = (): unknown[] => receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery']);
   function write(...all: readonly string[]): void {
@@ -107,6 +116,7 @@ describeWithNats('the webhooks of a fleet', () => {
         { outcome: 'delivered', attempts },
       ]),
     );
+    expect(await consumers()).toEqual([`wh_${id}_2`]);
   });
 
   test('give up a held event when replayed from the latest, though it is being attempted', async () => {

@@ -95,7 +95,7 @@ export class HubWebhooks implements WebhookRegistry {
     await this.#table.remove(id);
     worker?.stop(true);
     await worker?.ended;
-    await (await this.#parts.connection.manager()).consumers.delete(EVENTS, consumerName(record)).catch(() => false);
+    await this.#deleteConsumer(record);
     return true;
   }
 
@@ -200,10 +200,20 @@ export class HubWebhooks implements WebhookRegistry {
   }
 
   async #write(id: string, change: (record: WebhookRecord) => WebhookRecord): Promise<WebhookRecord> {
-    this.#existing(id);
-    const written = await this.#table.write(id, change);
+    let before = this.#existing(id);
+    const written = await this.#table.write(id, (record) => {
+      before = record;
+      return change(record);
+    });
     if (written === undefined) throw problem('webhook_not_found');
+    if (written.n !== before.n) await this.#deleteConsumer(before);
     return written;
+  }
+
+  /** Deletes the consumer of a record that is over, which the broker would keep. */
+  async #deleteConsumer(record: WebhookRecord): Promise<void> {
+    const { consumers } = await this.#parts.connection.manager();
+    await consumers.delete(EVENTS, consumerName(record)).catch(() => false);
   }
 
   #assertPossible({ url, include }: WebhookChanges): void {

@@ -35,13 +35,17 @@ export function consumerName({ webhook: { id }, n }: WebhookRecord): string {
   return `wh_${id}_${n}`;
 }
 
-/** The consumer hands out one event at a time, in order, to whichever hub asks. */
+/**
+ * The consumer hands out one event at a time, in order, to whichever hub asks. One that was deleted, even by a hub that
+ * knew more, begins again after the last event that is done.
+ */
 export function consumerConfig(record: WebhookRecord): Partial<ConsumerConfig> {
-  const { start } = record;
+  const { start, last } = record;
+  const begin = last === undefined ? start : { after: Math.max('after' in start ? start.after : 0, last.seq) };
   const from =
-    'after' in start
-      ? { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: start.after + 1 }
-      : { deliver_policy: DeliverPolicy.StartTime, opt_start_time: new Date(start.sinceMs).toISOString() };
+    'after' in begin
+      ? { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: begin.after + 1 }
+      : { deliver_policy: DeliverPolicy.StartTime, opt_start_time: new Date(begin.sinceMs).toISOString() };
   return {
     durable_name: consumerName(record),
     ack_policy: AckPolicy.Explicit,

@@ -54,7 +54,9 @@ export class StreamCheck {
   async #lastKept(position: Offset, mark: Mark, stream: StreamInfo): Promise<Offset> {
     const since = oldestMs(stream, this.#parts.clock.now()) + HOUR_MS;
     const recent = this.#entries(back(position, OVERLAP), position).filter((entry) => dateOf(entry) >= since);
-    const expected = [mark.subject, ...recent.map((entry) => this.#subject(entry))];
+    // What has expired is not lost: after a long silence, the last event that was taken is no longer there.
+    const marked = mark.sequence >= stream.state.first_seq ? [mark.subject] : [];
+    const expected = [...marked, ...recent.map((entry) => this.#subject(entry))];
     const has = await Promise.all(expected.map((subject) => this.#has(subject)));
     if (!has.includes(false)) return position;
     this.#parts.log.warn('the stream of the fleet has lost events of this Mac, which are published again');

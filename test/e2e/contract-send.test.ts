@@ -334,7 +334,8 @@ describe('sends', () => {
     const bodies = ['one', 'same', 'same', 'four'];
     const answers = await Promise.all(bodies.map((body) => send({ recipient: ANA, body })));
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
-    expect(mac.calls.slice(before).map((call) => call.values.BODY)).toEqual(bodies);
+    // Another script may run between them, which asks for the permission.
+    expect(mac.calls.slice(before).flatMap((call) => call.values.BODY ?? [])).toEqual(bodies);
     const rows = answers.map(({ json }) => Number((json as Sent).id));
     expect(rows).toEqual(rows.toSorted((a, b) => a - b));
     expect(new Set(rows).size).toBe(4);

@@ -112,7 +112,7 @@ function decided(config: Config, { webhooks }: RestoredState, { environment }: C
     ...(receivers.length === 0 ? [] : [`The webhooks post to ${named}.`]),
     ...sectionsOf(environment)
       .filter(({ settings, valuesIn }) => valuesIn(config).host !== usualValues(settings, environment).host)
-      .map(({ valuesIn }) => `Postern will listen on ${valuesIn(config).host}.`),
+      .map(({ valuesIn }) => `Postern will listen on ${String(valuesIn(config).host)}.`),
     ...(backend.osascriptPath === osascriptPath
       ? []
       : [`Postern will send with the program ${backend.osascriptPath}, not with osascript of this machine.`]),

@@ -25,7 +25,8 @@ export const SELF_CHAT: Port<SelfChatService> = { name: 'the self-chat', narrow:
 
 /** Returns the owner's own address; "" for none. */
 export function ownAddressIn({ features }: Pick<Config, 'features'>): string {
-  return String(features['self-chat']?.address ?? '');
+  const address = features['self-chat']?.address;
+  return typeof address === 'string' ? address : '';
 }
 
 export type { OwnerQuestion, ProvedSelfChat, Questions } from './ports.ts';

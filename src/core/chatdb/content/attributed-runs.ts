@@ -34,7 +34,7 @@ export function readAttributedText(blob: Uint8Array, budget: RowBudget): Attribu
 /** Returns the text of an attributed string in a keyed archive; undefined for any other blob. Never throws. */
 export function archivedText(blob: Uint8Array, budget: RowBudget): string | undefined {
   const root = readKeyedArchive(blob, budget);
-  const text = root instanceof Map ? root.get('NSString') : undefined;
+  const text: unknown = root instanceof Map ? root.get('NSString') : undefined;
   return typeof text === 'string' ? text : undefined;
 }
 

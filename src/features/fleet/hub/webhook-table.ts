@@ -122,8 +122,9 @@ export class WebhookTable {
     try {
       this.#take(key, { record: openRecord(this.#parts.envelope, key, value), revision });
       // Once, because hubs that disagree about the newest key would write it again and again.
-      if (isNew && isSealedBefore(this.#parts.envelope, value))
+      if (isNew && isSealedBefore(this.#parts.envelope, value)) {
         void this.write(key, (record) => ({ ...record })).catch(() => {});
+      }
     } catch (error) {
       this.#parts.log.warn('the record of a webhook cannot be opened', { webhook: key, error });
     }

@@ -68,6 +68,18 @@ describe('the console at the request limit', () => {
     },
   );
 
+  inBrowser('says below the events when older ones load, and shows no progress meanwhile', async () => {
+    const { page } = there();
+    await refuse('**/api/v1/events?*');
+    await show('#/events');
+    await page.locator('.event-room', { hasText: /Older events load in \d+ s\./ }).waitFor();
+    expect(await page.evaluate("getComputedStyle(document.getElementById('main'), '::before').content")).toBe('none');
+    await page.locator('#events .ev[data-key]').nth(5).waitFor();
+    expect(await page.getByText('Older events load').count()).toBe(0);
+    await show(`#/c/${BEN}`);
+    await page.locator('#body').waitFor();
+  });
+
   inBrowser('says beside the box that a message was not sent, and keeps it', async () => {
     const { page } = there();
     await refuse('**/api/v1/messages');

@@ -4,7 +4,7 @@ import { effect } from '@preact/signals';
 import { h, render } from 'preact';
 import type { StatusReport } from '../../../core/model/status.ts';
 import { catchLetters } from '../parts/catch-letters.ts';
-import { setTitle } from '../parts/frame.ts';
+import { limited, setTitle } from '../parts/frame.ts';
 import { watchHeld } from '../parts/held-watch.ts';
 import { dropOldToast, toast } from '../parts/toast.ts';
 import { pause } from '../parts/view.tsx';
@@ -19,7 +19,7 @@ import { currentRoute, setViews, type View } from '../service/route.ts';
 import { isCapable, may, readService, serves } from '../service/service.ts';
 import { prepareTimes, reasonOf } from '../service/words.ts';
 import { followAddress, keyToEnter } from './address-key.tsx';
-import { coming, element, limited, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
+import { coming, element, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
 import { health, isEntering, keyField, refusal, rememberField, SignIn } from './sign-in.tsx';
 import { viewStyles } from './styles.ts';
 

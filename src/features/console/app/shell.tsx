@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { render, type VNode } from 'preact';
-import { badges } from '../parts/frame.ts';
+import { badges, limited } from '../parts/frame.ts';
 import { classes, Icon, PageHead } from '../parts/parts.tsx';
 import { type Limited, onLimited, onScarcity } from '../service/budget.ts';
 import { ACCESS, MAIN, type NavigationItem, TABS } from '../service/navigation.ts';
@@ -134,8 +134,6 @@ function Pulse(): VNode {
 }
 
 const isScarce = signal(false);
-/** Set while the request limit is reached. */
-export const limited = signal<Limited | undefined>(undefined);
 
 /** Returns the sentence that says why the page waits; `doing` is what it does afterwards. */
 export function limitWords({ leftS, perMinute }: Limited, doing: string): string {

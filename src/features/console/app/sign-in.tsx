@@ -2,11 +2,12 @@
 
 import { signal } from '@preact/signals';
 import { createRef, type VNode } from 'preact';
+import { limited } from '../parts/frame.ts';
 import { CodeLine } from '../parts/parts.tsx';
 import { isRemembered } from '../service/kept-key.ts';
 import { placeName, WAY_BACK } from '../service/place.ts';
 import { commandOf, ownersWords } from '../service/service.ts';
-import { limited, limitWords } from './shell.tsx';
+import { limitWords } from './shell.tsx';
 
 /** Why signing in failed; empty if it did not. */
 export const refusal = signal('');

@@ -1,6 +1,7 @@
 // Facts that views tell the frame around them: their title, and how many of their items need attention.
 
 import { effect, signal } from '@preact/signals';
+import type { Limited } from '../service/budget.ts';
 import { placeName } from '../service/place.ts';
 
 /** The number of items of a view that need attention, and the words that follow the number for screen readers. */
@@ -13,6 +14,8 @@ export interface Badge {
 
 /** Key: the view. */
 export const badges = signal<ReadonlyMap<string, Badge>>(new Map());
+/** Set while the request limit is reached. */
+export const limited = signal<Limited | undefined>(undefined);
 const title = signal('');
 
 /** Shows the number on the view's navigation links and in the title of the page. */

@@ -67,12 +67,6 @@ export function shortTimeOf(at: string | number): string {
   return digits(time);
 }
 
-/** Returns the time with seconds if it is today, or else the date and the time. */
-export function momentOf(at: string | number): string {
-  const time = new Date(at);
-  return isToday(time) ? exactClock(time) : dateAndClock(time);
-}
-
 /** Returns the time with its date and seconds, for somebody who points at a shorter one. */
 export const fullTimeOf = (at: string | number): string => dateAndExactClock(new Date(at));
 

@@ -8,12 +8,12 @@ import type { LiveEvent } from '../../service/live.ts';
 import { consoleOf, macOf } from '../../service/place.ts';
 import { pathOfConversation } from '../../service/route.ts';
 import { may } from '../../service/service.ts';
-import { exactTimeOf, fullTimeOf, momentOf, number } from '../../service/words.ts';
-import { conversationIdOf, type ListedEvent } from './event-words.ts';
+import { exactTimeOf, fullTimeOf, number } from '../../service/words.ts';
+import { conversationIdOf, type ListedEvent, sendAtOf } from './event-words.ts';
 
 export const SeenAt = ({ atMs, isPrecise = false }: { readonly atMs: number; readonly isPrecise?: boolean }): VNode => (
   <time dateTime={new Date(atMs).toISOString()} title={fullTimeOf(atMs)}>
-    {isPrecise ? exactTimeOf(atMs, true) : momentOf(atMs)}
+    {exactTimeOf(atMs, isPrecise)}
   </time>
 );
 
@@ -26,6 +26,7 @@ interface DetailProps {
 export function EventDetail({ taken, step, close }: DetailProps): VNode {
   const { event } = taken;
   const written = 'timestamp' in event.data ? event.data.timestamp : undefined;
+  const isScheduled = sendAtOf(event) !== undefined;
   const message = may('read') ? messagePath(event) : undefined;
   const row = rowOf(event);
   return (
@@ -37,11 +38,13 @@ export function EventDetail({ taken, step, close }: DetailProps): VNode {
         <IconButton kind="mini bare" icon="x" label="Close" run={close} />
       </div>
       <dl class="kv">
-        <dt>Seen here</dt>
-        <dd>
-          <SeenAt atMs={taken.atMs} isPrecise={taken.isExact} />
-        </dd>
-        {written && <dt>Written</dt>}
+        {taken.isExact && <dt>Seen here</dt>}
+        {taken.isExact && (
+          <dd>
+            <SeenAt atMs={taken.atMs} isPrecise />
+          </dd>
+        )}
+        {written && <dt>{isScheduled ? 'To be sent' : 'Written'}</dt>}
         {written && <dd class="num">{exactTimeOf(written)}</dd>}
         {taken.count && <dt>Shown here</dt>}
         {taken.count && <dd>the newest of {number(taken.count)}</dd>}

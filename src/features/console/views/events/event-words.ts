@@ -118,6 +118,10 @@ export interface ListedEvent extends Taken {
   readonly count?: number;
 }
 
+/** Returns when Messages sends the event's message later; undefined for any other event. */
+export const sendAtOf = ({ type, data }: LiveEvent): string | undefined =>
+  type === 'message.received' || type === 'message.sent' ? data.details?.scheduled?.for : undefined;
+
 /** Returns the conversation in which the owner read a message; undefined if the event reports anything else. */
 const readIn = ({ event }: Taken): string | undefined =>
   event.type === 'message.updated' && whatChanged(event.data, event.changes) === 'read' && !event.data.is_from_me

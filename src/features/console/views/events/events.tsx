@@ -4,12 +4,14 @@ import { computed, signal } from '@preact/signals';
 import { createRef, type VNode } from 'preact';
 import type { Message } from '../../../../core/model/message.ts';
 import { Chip, SearchBox, stepOf } from '../../parts/choices.tsx';
+import { limited } from '../../parts/frame.ts';
 import { Button, CodeLine, classes, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
 import { Quoting } from '../../parts/quoting.tsx';
 import { copy } from '../../parts/toast.ts';
 import { viewOf } from '../../parts/view.tsx';
 import { WindowList, type WindowListHandle } from '../../parts/window-list.tsx';
 import { curlOf } from '../../service/api.ts';
+import type { Limited } from '../../service/budget.ts';
 import { nameIn, namesIn, readDirectory } from '../../service/directory.ts';
 import {
   type LiveEvent,
@@ -24,7 +26,8 @@ import {
 import { macOf } from '../../service/place.ts';
 import type { View } from '../../service/route.ts';
 import { isHub, may, partsOfEvents } from '../../service/service.ts';
-import { counted, number, timeOf } from '../../service/words.ts';
+import { counted, number } from '../../service/words.ts';
+import { ConversationChoice, MacChoice } from './event-choices.tsx';
 import { EventDetail, SeenAt } from './event-detail.tsx';
 import { Rate, readRate } from './event-rate.tsx';
 import {
@@ -36,9 +39,9 @@ import {
   groupOf,
   isUndelivered,
   type ListedEvent,
+  sendAtOf,
   sentenceOf,
 } from './event-words.ts';
-import { MacChoice } from './mac-choice.tsx';
 
 const ROW_PX = 36;
 const NARROW_ROW_PX = 60;
@@ -58,6 +61,8 @@ const mac = signal('');
 /** Key of the newest event at the time of pausing; undefined unless paused. */
 const pausedAt = signal<string | undefined>(undefined);
 const open = signal<ListedEvent | undefined>(undefined);
+/** True while the events from before the page was opened are being read. */
+const isReading = signal(false);
 const list = createRef<WindowListHandle>();
 
 /** The number of events that have arrived since the view was paused. */
@@ -105,12 +110,15 @@ const Events = (): VNode => (
       <div class="filters">
         <Chips />
         <MacChoice chosen={mac} />
-        <ConversationChoice />
+        <ConversationChoice events={all.value} chosen={conversation} />
         <SearchBox label="Filter by text" type={(words) => (text.value = words.toLowerCase())} />
       </div>
     </div>
     <div class={classes('panes', open.value && 'open', isHub() && 'of-macs')} onKeyDown={pressed}>
-      <div class="event-room">{shown.value.length === 0 ? <None /> : <Rows />}</div>
+      <div class="event-room">
+        {shown.value.length === 0 ? <None /> : <Rows />}
+        {isReading.value && limited.value && <Older {...limited.value} />}
+      </div>
       <aside class="drawer" aria-label="Event" hidden={open.value === undefined}>
         {open.value && <EventDetail taken={open.value} step={step} close={close} />}
       </aside>
@@ -178,29 +186,6 @@ function Chips(): VNode {
 
 const Count = ({ of }: { readonly of: number }): VNode => <span class="num small">{of > 0 && number(of)}</span>;
 
-function ConversationChoice(): VNode {
-  const names = new Map<string, string>();
-  for (const { event } of all.value) {
-    const id = conversationIdOf(event);
-    if (id !== undefined && !names.has(id)) names.set(id, conversationName(event, nameIn));
-  }
-  return (
-    <select
-      class="input"
-      aria-label="Conversation"
-      value={conversation.value}
-      onChange={({ currentTarget }) => (conversation.value = currentTarget.value)}
-    >
-      <option value="">All conversations</option>
-      {[...names].map(([id, name]) => (
-        <option key={id} value={id}>
-          {name}
-        </option>
-      ))}
-    </select>
-  );
-}
-
 const None = (): VNode =>
   all.value.length > 0 ? (
     <Empty icon="search" title="No event matches" text="Choose other types, or another conversation." />
@@ -238,6 +223,10 @@ const Rows = (): VNode => (
   />
 );
 
+const Older = ({ leftS }: Limited): VNode => (
+  <p class="hint older" role="timer">{`Older events load in ${leftS} s.`}</p>
+);
+
 function Row({ taken }: { readonly taken: ListedEvent }): VNode {
   const { event, key, count } = taken;
   const [who, words] = sentenceOf(event, ofMac(event), namesIn);
@@ -245,7 +234,7 @@ function Row({ taken }: { readonly taken: ListedEvent }): VNode {
   const sender = 'sender' in event.data ? event.data.sender : '';
   const id = 'id' in event.data ? event.data.id : '';
   const from = macOf(event.data);
-  const sendAt = isText ? event.data.details?.scheduled?.for : undefined;
+  const sendAt = sendAtOf(event);
   const isFailed = isUndelivered(event, ofMac(event));
   return (
     <button
@@ -256,7 +245,11 @@ function Row({ taken }: { readonly taken: ListedEvent }): VNode {
       aria-pressed={open.value?.key === key}
       onClick={() => (open.value = taken)}
     >
-      <SeenAt atMs={taken.atMs} />
+      {taken.isExact || sendAt === undefined ? (
+        <SeenAt atMs={taken.atMs} />
+      ) : (
+        <time title="Before this page was opened">–</time>
+      )}
       <span class={classes('type', groupOf(event.type), isFailed && 'failed')}>
         <i />
         {event.type}
@@ -267,9 +260,13 @@ function Row({ taken }: { readonly taken: ListedEvent }): VNode {
       <span class="cut sum">
         {from !== undefined && <Tag>{from}</Tag>}{' '}
         {isFailed && event.type === 'message.sent' && <Tag kind="bad">not delivered</Tag>}{' '}
-        {sendAt !== undefined && <Tag>{`to be sent ${timeOf(sendAt)}`}</Tag>}{' '}
+        {sendAt !== undefined && <Tag>to be sent</Tag>}{' '}
         {who !== '' && (
-          <b dir="auto" title={sender || undefined}>
+          <b
+            dir="auto"
+            class={from !== undefined && who === conversationName(event, nameIn) ? 'again' : undefined}
+            title={sender || undefined}
+          >
             {who}
           </b>
         )}{' '}
@@ -331,7 +328,9 @@ export function create(): View {
   const read = async (): Promise<void> => {
     renew();
     void readRate().catch(() => {});
+    isReading.value = true;
     await Promise.all([readEarlier(), may('read') && readDirectory().catch(() => {})]);
+    isReading.value = false;
     renew();
   };
   return viewOf('events', <Events />, read, root);

@@ -99,6 +99,7 @@ describe('keys and approvals in the console', () => {
     await page.keyboard.press('Enter');
     const end = page.locator('#approval-list .outcome');
     await eventually(async () => expect(await end.textContent()).toBe('Handed over'));
+    await page.locator('#toast', { hasText: /^Handed to Messages for \S/ }).waitFor();
     // Nothing else waits.
     expect(await page.locator('#approvals h1:focus').count()).toBe(1);
     // A send that was handed over arrives later. The demo's people keep writing meanwhile.
@@ -206,6 +207,7 @@ describe('keys and approvals in the console', () => {
     // What was asked for and waits is one act.
     await rows.filter({ hasText: 'waits for you' }).first().waitFor();
     expect(await rows.filter({ hasText: 'asked' }).count()).toBe(0);
+    expect(await rows.first().locator('time').textContent()).toMatch(/\d:\d\d:\d\d/);
     // The title shows the error code.
     expect(await page.locator('#audit-list [title="recipient_not_allowed"]').count()).toBeGreaterThan(0);
     // On a phone a line says the same: who did what and when, with what outcome, and to whom.

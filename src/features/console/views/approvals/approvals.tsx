@@ -113,7 +113,8 @@ const ENDS: Readonly<Record<ApprovalState, readonly [kind: string, word: string]
   withdrawn: ['', 'Withdrawn'],
 };
 
-async function decide({ id, shown }: Approval, decision: Decision): Promise<void> {
+async function decide(approval: Approval, decision: Decision): Promise<void> {
+  const { id, shown } = approval;
   const path = `approvals/${encodeURIComponent(id)}`;
   deciding.add(id);
   try {
@@ -124,7 +125,9 @@ async function decide({ id, shown }: Approval, decision: Decision): Promise<void
     const [, word] = ENDS[state] ?? ['', state];
     const outcome = { sentence: `${word}${problem === null ? '' : ` (${problem})`}`, isBad };
     cards.value = cards.value?.map((one) => (one.approval.id === id && isOpen(one) ? { ...one, outcome } : one));
-    const said = isBad ? `${word}: ${problem ?? 'see Messages'}` : word;
+    const isHanded = state === 'sent' || state === 'pending';
+    const good = isHanded ? `Handed to Messages for ${recipientOf(approval)}` : word;
+    const said = isBad ? `${word}: ${problem ?? 'see Messages'}` : good;
     toast(decision === 'deny' ? 'Denied: nothing is sent' : said, isBad);
     void read().catch(() => {});
   } catch (error) {

@@ -12,7 +12,7 @@ import { call, pageOf } from '../../service/api.ts';
 import { nameIn, readDirectory, recipientOf } from '../../service/directory.ts';
 import type { Route, View } from '../../service/route.ts';
 import { keyName, namesOfKeys } from '../../service/service.ts';
-import { addressIn, fullTimeOf, number, personOf, timeOf } from '../../service/words.ts';
+import { addressIn, exactTimeOf, fullTimeOf, number, personOf } from '../../service/words.ts';
 import { csvOf } from './audit-csv.ts';
 import { ACTIONS, outcomeIn } from './audit-words.ts';
 
@@ -272,7 +272,7 @@ function Line(entry: AuditEntry): VNode {
   return (
     <div class="aud">
       <time class="small quiet cut" dateTime={at} title={fullTimeOf(at)}>
-        {timeOf(at)}
+        {exactTimeOf(at)}
       </time>
       <span class="duo">
         <span class="cut" dir="auto" title={key}>

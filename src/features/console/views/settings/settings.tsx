@@ -67,15 +67,18 @@ interface Section {
 }
 
 function sectionsOf({ status, config }: Read): readonly Section[] {
-  const settings = [...(config ?? [])].map(([title, all]) => ({
+  const settings = [...(config ?? [])].map(([title, all], index) => ({
     id: title.toLowerCase().replace(' ', '-'),
     title,
     content: (
-      <section class="card">
-        {all.map((setting) => (
-          <ConfigRow key={setting.key} setting={setting} />
-        ))}
-      </section>
+      <>
+        {index === 0 && <HowToChange />}
+        <section class="card">
+          {all.map((setting) => (
+            <ConfigRow key={setting.key} setting={setting} />
+          ))}
+        </section>
+      </>
     ),
   }));
   const permissions = {
@@ -120,7 +123,6 @@ function Settings(): VNode | null {
             </h2>,
             content,
           ])}
-          {last.value.config !== undefined && <HowToChange />}
         </div>
       </div>
     </>
@@ -165,7 +167,7 @@ const HowToChange = (): VNode => (
 );
 
 function ConfigRow({ setting }: { readonly setting: ShownSetting }): VNode {
-  const { key, title, value, is_default: isDefault, description } = setting;
+  const { key, title, value, default: usual, is_default: isDefault, description } = setting;
   const name = (
     <>
       {title} <code class="small quiet">{key}</code>
@@ -174,6 +176,7 @@ function ConfigRow({ setting }: { readonly setting: ShownSetting }): VNode {
   return (
     <SettingRow name={name} text={description}>
       {!isDefault && <Tag kind="accent">changed</Tag>}
+      {!isDefault && <span class="small quiet">{`default ${settingValue(key, usual)}`}</span>}
       <span class="mono soft">{settingValue(key, value)}</span>
     </SettingRow>
   );

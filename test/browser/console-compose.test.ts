@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { ScheduledSend } from '../../src/client/scheduled-types.ts';
-import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const ANA = '+15550100';
@@ -99,6 +99,11 @@ describe('writing in the console', () => {
     await scheduled('Good morning')
       .getByText(/^Postern sends it .+7:45/)
       .waitFor();
+    // Large enough for a finger.
+    await resize(page, 390, 844);
+    const cancel = await scheduled('Good morning').getByRole('button', { name: 'Cancel' }).boundingBox();
+    expect([(cancel?.width ?? 0) >= 44, (cancel?.height ?? 0) >= 44]).toEqual([true, true]);
+    await resize(page, 1280, 800);
     expect(await page.inputValue('#body')).toBe('');
     const all = (await (await ask('scheduled')).json()) as readonly ScheduledSend[];
     const made = all.find(({ text }) => text === 'Good morning');

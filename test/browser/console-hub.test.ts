@@ -160,6 +160,11 @@ describeWithNats('the console at a hub', () => {
     expect(await bar.locator('b').textContent()).toBe('m2');
     expect(await axeFaults(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    // A thread has one way back: to its list.
+    await page.locator('#conversation-list a').first().click();
+    await page.locator('#back').waitFor();
+    expect(await bar.getByRole('link').count()).toBe(0);
+    await page.locator('#back').click();
     await bar.getByRole('link').click();
     await page.locator('#mac-list tr').first().waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);

@@ -184,6 +184,20 @@ describe('the search box of the console', () => {
     expect(complaints.splice(0)).toEqual([expect.stringContaining('400'), expect.stringContaining('404')]);
   });
 
+  inBrowser('begins in a thread on a phone, which has the room of the tabs and leads to the list', async () => {
+    const { page } = there();
+    await resize(page, 390, 844);
+    await page.evaluate(`location.hash = '#/c/any;-;+15550100'`);
+    await page.locator('#message-list .msg').first().waitFor();
+    expect(await page.isVisible('#tabs')).toBe(false);
+    await page.getByRole('button', { name: 'Search in this conversation' }).click();
+    await page.locator('#search:focus').waitFor();
+    expect(await page.inputValue('#search')).toBe('in:+15550100 ');
+    await page.locator('#tabs').waitFor();
+    expect(await page.isVisible('#thread')).toBe(false);
+    await resize(page, 1280, 800);
+  });
+
   inBrowser('has no fault that axe knows, in light and dark, and fits a phone', async () => {
     const { page, complaints } = there();
     await page.route(SEARCH, (route) => answer(route, { link: '<?cursor=1>; rel="next"' }));

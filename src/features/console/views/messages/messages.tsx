@@ -160,10 +160,17 @@ function take(event: LiveEvent): void {
   }
 }
 
+const PHONE = matchMedia('(max-width: 760px)');
+
 /** Begins a search in the open conversation. */
 function searchHere(): void {
   const { id = '', conversation } = openState.value;
   const name = conversation === undefined || !isGroup(conversation) ? addressIn(id) : nameOf(conversation);
+  if (PHONE.matches) {
+    // The list, with its field, takes the place of the thread.
+    goTo('#/messages');
+    openState.value = { isNew: false };
+  }
   focusSearch(`in:${/\s/.test(name) ? `"${name}"` : name} `);
 }
 
@@ -268,7 +275,7 @@ function Head(): VNode {
         </p>
       </div>
       {id !== undefined && serves('searchMessages') && (
-        <IconButton kind="bare hide-s" icon="search" label="Search in this conversation" run={searchHere} />
+        <IconButton icon="search" label="Search in this conversation" run={searchHere} />
       )}
       <IconButton
         id="details-button"

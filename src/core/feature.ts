@@ -35,7 +35,7 @@ export interface Feature<Table extends SettingTable = SettingTable> extends Reso
   /** True if hubs serve `routes`, too: the handlers use nothing of a Mac. */
   readonly isForHubs?: true;
   /** Loads the pages that the service shows to anybody. Hubs serve them, too. */
-  readonly pages?: () => Promise<OpenPages>;
+  readonly pages?: (isHub: boolean) => Promise<OpenPages>;
   /** The members that the feature adds to the details of messages. */
   readonly details?: DetailsPart;
   /** Loads the tools of MCP, at the first request of an MCP client. */
@@ -153,6 +153,6 @@ export function clientsFor(
 }
 
 /** Loads the pages of features. */
-export function featurePages(features: readonly Feature[]): Promise<readonly OpenPages[]> {
-  return Promise.all(features.flatMap((one) => (one.pages === undefined ? [] : [one.pages()])));
+export function featurePages(features: readonly Feature[], isHub = false): Promise<readonly OpenPages[]> {
+  return Promise.all(features.flatMap((one) => (one.pages === undefined ? [] : [one.pages(isHub)])));
 }

@@ -33,6 +33,7 @@ describeWithNats('the console at a hub', () => {
   let hostile: StandInMachine;
   let browser: Browser;
   let page: Page;
+  let title: string | null;
   /** Errors of scripts, violations of the policy, dialogs, and requests to anybody but the hub. */
   const complaints: string[] = [];
   const asked: string[] = [];
@@ -62,6 +63,7 @@ describeWithNats('the console at a hub', () => {
       else if (!/^(?:data|blob):/.test(url)) complaints.push(`asked ${url}`);
     });
     await page.goto(`${hub.url}/console`);
+    title = await page.locator('#sign-in-title').textContent();
     await page.fill('#key', hub.key);
     await page.keyboard.press('Enter');
     await page.locator('#verdict').waitFor();
@@ -83,6 +85,7 @@ describeWithNats('the console at a hub', () => {
     page.locator('#views a[data-place] > span:first-of-type').allTextContents();
 
   inBrowser('shows its Macs and the views that it has', async () => {
+    expect(title).toBe('Sign in to the hub');
     expect(await views()).toEqual(['Overview', 'Messages', 'Events', 'Webhooks']);
     expect(await page.locator('#service-name').textContent()).toBe('Hub · 2 Macs');
     await page.locator('#mac-list tr').nth(1).waitFor();

@@ -13,7 +13,7 @@ export const consoleFeature = feature({
   problems: CONSOLE_PROBLEMS,
   handlers: async () => (await import('./handlers.ts')).signInHandlers(),
   document: async () => (await import('./document.ts')).DOCUMENT,
-  pages: async () => (await import('./pages.ts')).consolePages(),
+  pages: async (isHub) => (await import('./pages.ts')).consolePages(isHub),
   commands(program, runs) {
     connected(program.command('open'), { json: false })
       .description('Open the console in a browser, signed in.')

@@ -61,12 +61,12 @@ const REFERENCE = /(href|src)="((?:console|docs)\/[^"]+)"/g;
 const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
 /** Returns the console, the reference of the API, and the guide (decision E9). */
-export function consolePages(): OpenPages {
+export function consolePages(isHub = false): OpenPages {
   const made = new Map<string, ServedPage>();
   for (const [path, file] of Object.entries(FILES)) {
     made.set(
       path,
-      cachedPage(() => (file.endsWith('.html') ? readHtml(file) : readPage(file))),
+      cachedPage(() => (file.endsWith('.html') ? readHtml(file, isHub) : readPage(file))),
     );
   }
   made.set('/guide', () => ({ status: 308, headers: { Location: './guide/' } }));
@@ -167,11 +167,12 @@ const version = madeOnce(async () => {
   return hash('sha256', Buffer.concat(contents), 'base64url').slice(0, 16);
 });
 
-/** Reads an HTML page, and adds the version to the paths of the files that it loads. */
-async function readHtml(file: string): Promise<PageContent> {
+/** Reads an HTML page, adds the version to the paths of the files that it loads, and says if a hub serves it. */
+async function readHtml(file: string, isHub: boolean): Promise<PageContent> {
   const { type, bytes } = await readPage(file);
   const folder = `static/${await version()}`;
-  return { type, bytes: Buffer.from(bytes.toString().replaceAll(REFERENCE, `$1="${folder}/$2"`)) };
+  const html = bytes.toString().replaceAll(REFERENCE, `$1="${folder}/$2"`);
+  return { type, bytes: Buffer.from(isHub ? html.replace('<html', '<html data-hub') : html) };
 }
 
 function typeOf(file: string): string | undefined {

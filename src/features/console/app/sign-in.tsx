@@ -21,6 +21,9 @@ export const rememberField = createRef<HTMLInputElement>();
 /** The address of the icon, which the service has given a version. */
 const ICON = document.querySelector<HTMLLinkElement>('link[rel="icon"]')?.href;
 
+/** The page's service says that it is a hub, before anybody has signed in. */
+const NAME = document.documentElement.dataset.hub === undefined || placeName !== undefined ? 'Postern' : 'the hub';
+
 const KeyFields = (): VNode => (
   <div class="field">
     <label for="key">Key</label>
@@ -68,7 +71,7 @@ export const SignIn = ({ enter }: { readonly enter: (key: string) => Promise<voi
   <div class="box">
     <img src={ICON} alt="" width={52} height={52} />
     <div class="stack">
-      <h1 id="sign-in-title">Sign in to Postern</h1>
+      <h1 id="sign-in-title">{`Sign in to ${NAME}`}</h1>
       <p class="quiet" id="sign-in-place">
         {`At ${location.host}${placeName === undefined ? '' : `, for the Mac ${placeName}`}. This page connects to nothing else.`}
       </p>

@@ -42,7 +42,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
   try {
     closers.add('lock', lockFolder(config.dir));
     await host.onLocked?.();
-    const pages = await featurePages(host.features);
+    const pages = await featurePages(host.features, true);
     const http = openServer({ ...openParts(config, host, closers), pages }, config, host, closers);
     closers.add('HTTP', { end: () => http.close(WORK_ENDS_WITHIN_MS) });
     await closers.start();

@@ -6,10 +6,6 @@ import { configFolder, type Environment } from '../../../core/config/environment
 import { AppError, isAppError } from '../../../core/model/errors.ts';
 import { type Membership, membershipLine, parseMembership, readMembership } from '../protocol/membership.ts';
 
-const HEADER = /^\[fleet\][^\n]*/m;
-/** The setting as the documents show it for a Mac that is in no fleet. */
-const EMPTY_FILE = /^(\[fleet\][^\n]*\n(?:(?!\[)[^\n]*\n)*?)file[ \t]*=[ \t]*(?:""|'')/m;
-
 interface JoinOptions extends CommonOptions {
   readonly file?: string;
 }
@@ -110,12 +106,7 @@ function nameInConfig(folder: string, file: string, environment: Environment): r
     // If config.toml is a symbolic link, replaces its target and keeps the link.
     const path = realpathSync(configPath(folder));
     const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
-    const line = `file = ${JSON.stringify(file)}`;
-    const changed = EMPTY_FILE.test(text)
-      ? text.replace(EMPTY_FILE, (_, before: string) => before + line)
-      : HEADER.test(text)
-        ? text.replace(HEADER, (header) => `${header}\n${line}`)
-        : `${text.trimEnd()}\n\n[fleet]\n${line}\n`;
+    const changed = withSetting(text, `file = ${JSON.stringify(file)}`);
     const checked = checkConfigText(changed, folder, environment);
     if ('mistakes' in checked) return checked.mistakes;
     if (checked.config.features.fleet?.file !== file) {
@@ -126,4 +117,16 @@ function nameInConfig(folder: string, file: string, environment: Environment): r
   } catch (error) {
     return [`It cannot be written (${(error as Error).message}).`];
   }
+}
+
+/** Returns the text of config.toml with this line in its section [fleet], in place of one that sets `file` to "". */
+function withSetting(text: string, line: string): string {
+  const lines = text.split('\n');
+  const header = lines.findIndex((one) => one.startsWith('[fleet]'));
+  if (header < 0) return `${text.trimEnd()}\n\n[fleet]\n${line}\n`;
+  const next = lines.findIndex((one, at) => at > header && one.startsWith('['));
+  const end = next < 0 ? lines.length : next;
+  const empty = lines.findIndex((one, at) => at > header && at < end && /^file[ \t]*=[ \t]*(?:""|'')/.test(one));
+  lines.splice(empty < 0 ? header + 1 : empty, empty < 0 ? 0 : 1, line);
+  return lines.join('\n');
 }

@@ -45,7 +45,8 @@ describe('writing in the console', () => {
     await page.keyboard.type('Ana S');
     await page.keyboard.press('Enter');
     await page.locator('#body:focus').waitFor();
-    expect(await page.locator('.to-line .token').textContent()).toMatch(/^Ana Silva ?\+15550100/);
+    // Ana writes from both while the test runs, and the newest conversation comes first.
+    expect(await page.locator('.to-line .token').textContent()).toMatch(/^Ana Silva ?(?:\+15550100|ana@example\.com)/);
     expect(await there().faults()).toEqual([]);
   });
 
@@ -69,7 +70,7 @@ describe('writing in the console', () => {
       await show('#/messages?new');
       await page.locator('#recipient:focus').waitFor();
       expect(await page.locator('#message-list li').count()).toBe(0);
-      await page.keyboard.type('Ana Silva');
+      await page.keyboard.type(ANA);
       await page.keyboard.press('Enter');
       await page.locator('#message-list', { hasText: 'The kettle is on.' }).waitFor();
       await scheduled('Only for Ana').waitFor();

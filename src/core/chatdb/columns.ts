@@ -129,6 +129,8 @@ export const DETAIL_COLUMNS = columnList({
   filterAction: 'value',
   filterSubAction: 'value',
   partCount: 'value',
+  /** 1 if the message has attachments, or says so. */
+  hasAttachments: 'value',
   /** 1 if the row has content besides its text. */
   hasContent: 'value',
 });

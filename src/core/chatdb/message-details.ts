@@ -47,7 +47,11 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
   const hasContent = row[at.hasContent] === 1 || message.body === '';
   const budget = new RowBudget();
   const found = hasContent ? rowContentOf(snapshot, message, isUnsent, budget) : undefined;
-  const { attachments, ...content } = withAttachments(snapshot, message, found?.content, budget);
+  // A body that names a file is content.
+  const hasFiles = hasContent || row[at.hasAttachments] !== 0 || message.attachments.length > 0;
+  const { attachments, ...content } = hasFiles
+    ? withAttachments(snapshot, message, found?.content, budget)
+    : { attachments: [] };
   const details: Omit<MessageDetails, 'sentence'> = {
     service: toText(row[at.service]) || null,
     kind: kindOf(row, found?.kind),

@@ -237,6 +237,7 @@ function detailParts(schema: SchemaInfo) {
     filterAction: column(schema, 'filter_action'),
     filterSubAction: column(schema, 'filter_sub_action'),
     partCount: column(schema, 'part_count'),
+    hasAttachments: hasAttachments(schema),
     hasContent: hasContent(schema),
   };
 }

@@ -154,14 +154,13 @@ const wordsOf = (text: string): readonly string[] => text.toLowerCase().split(/\
 
 /**
  * Returns people and groups whose name or address contains every word of `text`. Entries whose own name has words that
- * begin so come first, then those with the words elsewhere in their name; among equals, the newest conversation. If too
- * few known conversations match, adds contacts of the Address Book and older conversations.
+ * begin so come first, then those with the words elsewhere in their name. If too few known conversations match, adds
+ * contacts of the Address Book and older conversations.
  */
 export async function suggestions(text: string): Promise<readonly Entry[]> {
   await readDirectory().catch(() => {});
   const words = wordsOf(text);
-  const newestFirst = [...known.values()].sort((a, b) => b.last_message_at.localeCompare(a.last_message_at));
-  const found: Entry[] = newestFirst.map(entryOf).filter((entry) => hasWords(entry, text));
+  const found: Entry[] = [...known.values()].map(entryOf).filter((entry) => hasWords(entry, text));
   if (found.length < SUGGESTED && text !== '') {
     const others = await Promise.all([serves('listContacts') ? contactsFor(text) : [], conversationsFor(text)]);
     found.push(...others.flat());

@@ -299,6 +299,8 @@ function pressed(root: HTMLElement, event: KeyboardEvent): void {
   const isInField = document.activeElement?.matches('input:not(#recipient), select') === true;
   if (isInField || (id === '' && !isNew)) return;
   goTo('#/messages');
+  // A hidden field would keep the focus, and the next key, until the page is drawn again.
+  if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
   focusConversation(id);
 }
 

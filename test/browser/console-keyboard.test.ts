@@ -57,6 +57,14 @@ async function held(glob: string) {
   return { isAsked, answer: () => answer() };
 }
 
+/** Loads the page anew, with the overview. */
+async function loadOverview(): Promise<void> {
+  const { page } = there();
+  await page.evaluate(`location.hash = '#/overview'`);
+  await page.reload();
+  await page.locator('#verdict').waitFor();
+}
+
 /** Presses Tab until the wanted element has the focus. Every stop on the way must be visible. */
 async function tabTo(selector: string, key = 'Tab'): Promise<void> {
   const { page } = there();
@@ -186,9 +194,7 @@ describe('the console, with the keyboard alone', () => {
 
   inBrowser('gives what is typed while the palette loads to it, and then returns to where somebody was', async () => {
     const { page } = there();
-    await page.evaluate(`location.hash = '#/overview'`);
-    await page.reload();
-    await page.locator('#verdict').waitFor();
+    await loadOverview();
     await page.locator('#check-now').focus();
     const late = await held('**/others-*.js');
     await page.keyboard.press('Control+k');
@@ -207,9 +213,7 @@ describe('the console, with the keyboard alone', () => {
 
   inBrowser('gives what is typed while a conversation loads to its box, and runs no shortcut', async () => {
     const { page } = there();
-    await page.evaluate(`location.hash = '#/overview'`);
-    await page.reload();
-    await page.locator('#verdict').waitFor();
+    await loadOverview();
     const late = await held('**/messages-*.js');
     await page.keyboard.press('Control+k');
     await page.locator('dialog.palette input:focus').waitFor();

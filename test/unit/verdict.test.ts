@@ -54,6 +54,14 @@ describe('the verdict of a hub', () => {
       next: 'Its certificate ends. Two more machines need a look.',
     });
   });
+
+  test('says of a machine in trouble and of a webhook that loses events what each means', () => {
+    const macs = [{ ...mac('m2', 'present'), machines: [machine('m2', { problem: 'Its certificate ends.' })] }];
+    const webhooks = [{ ...webhook('failing', 'Front door'), consecutive_failures: 3 }];
+    expect(verdictOf({ ...REPORT, macs, webhooks })).toMatchObject({
+      next: 'Its certificate ends. Front door drops an event after three failed attempts.',
+    });
+  });
 });
 
 describe('the verdict on a webhook that drops', () => {

@@ -83,12 +83,10 @@ function hubVerdict(
     others.length === 0
       ? ''
       : ` ${capital(inWords(others.length))} more ${others.length === 1 ? 'machine needs' : 'machines need'} a look.`;
-  const next =
-    worst !== undefined
-      ? `${worst.next}${also}`
-      : webhooks.some(isDropping)
-        ? `Everything else continues. ${whatIsKept(webhooks)}`
-        : 'Everything else continues. Missed events are delivered later.';
+  const reason = worst === undefined ? 'Everything else continues.' : `${worst.next}${also}`;
+  const later = worst === undefined ? 'Missed events are delivered later.' : '';
+  const kept = webhooks.some(isDropping) ? whatIsKept(webhooks) : later;
+  const next = [reason, kept].filter(Boolean).join(' ');
   return {
     tone: away.length === macs.length && macs.length > 0 ? 'bad' : 'warn',
     // The id of a Mac or a machine stays as it is.

@@ -4,7 +4,10 @@ import { claimPrivateFile } from '../runtime/private-file.ts';
 import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
 import { TABLES } from './tables.ts';
 
-/** Rises whenever a table of the core or of a feature changes. */
+/**
+ * Rises whenever a table of the core or of a feature changes. From the first release on, that needs a step from the
+ * version before, which keeps the data.
+ */
 const VERSION = 1;
 
 /**

@@ -117,8 +117,6 @@ export interface SendLookup {
 
 export interface SendRequest extends SendPreferences {
   readonly recipient: string;
-  /** The id of the Mac to send from, or one of that Mac's addresses; only at a hub. */
-  readonly from?: string | undefined;
   readonly body: string;
   readonly attachments: readonly string[];
   /** Uploaded files, which are sent after the attachments (decision R1). */

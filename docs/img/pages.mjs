@@ -90,7 +90,8 @@ try {
   async function fromBen(page) {
     await list(page);
     await page.locator('#conversation-list a', { hasText: 'Ben Okafor' }).last().click();
-    await page.getByText('Mind the third step').last().waitFor();
+    // The list shows the same words before the thread is read.
+    await page.locator('#message-list').getByText('Mind the third step').last().waitFor();
   }
 
   async function thread(page) {
@@ -194,6 +195,7 @@ async function shot(viewport, colorScheme, show) {
   const context = await browser.newContext({ viewport, colorScheme });
   const page = await context.newPage();
   await show(page);
+  await page.waitForFunction('document.querySelector("main [aria-busy=true], main[aria-busy=true]") === null');
   // The fonts, and what fades in.
   await page.evaluate('document.fonts.ready');
   await page.waitForTimeout(500);

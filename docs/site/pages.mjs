@@ -69,7 +69,11 @@ export const NAVIGATION = {
     ],
   ],
   Operate: [
-    ['docs/operate.md', 'Backup and upgrade', 'Upgrade, back up, restore, and move to another Mac.'],
+    [
+      'docs/operate.md',
+      'Backup and upgrade',
+      'Upgrade, back up, restore, move to another Mac, and run a Mac that nobody uses.',
+    ],
     [
       'docs/troubleshooting.md',
       '',

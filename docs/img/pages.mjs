@@ -1,4 +1,4 @@
-// Takes the screenshots of the console and the reference, on a demo of its own:
+// Takes the screenshots of the console, on a demo of its own:
 //   node docs/img/pages.mjs       (after make build; needs Chromium, and a font with emoji)
 // With --check, writes none, and fails if one that is there looks different.
 import { spawn } from 'node:child_process';
@@ -52,10 +52,6 @@ try {
   await askToSend();
   for (const scheme of ['light', 'dark']) await pair(`approval-${scheme}`, scheme, [fromBen, approvals]);
   await picture('console-list-phone', PHONE, 'dark', list);
-  await picture('docs', WIDE, 'light', async (page) => {
-    await page.goto(`${url}/docs`);
-    await page.locator('.opblock').first().waitFor();
-  });
 
   async function overview(page) {
     await page.goto(`${url}/console#key=${key}`);

@@ -113,33 +113,19 @@ export class Service {
   }
 
   configure(settings: ServiceOptions['settings'] = {}): void {
-    const sections: Record<string, Record<string, unknown>> = {
-      server: {
-        port: this.port,
-        rate_limit_per_minute: 1_000_000,
-        ...this.#options.settings?.server,
-        ...settings.server,
-      },
-      auth: { api_key: KEY, ...this.#options.settings?.auth, ...settings.auth },
+    const own: NonNullable<ServiceOptions['settings']> = {
+      server: { port: this.port, rate_limit_per_minute: 1_000_000 },
+      auth: { api_key: KEY },
       backend: {
         chat_db_path: this.#options.chatDbPath,
         osascript_path: this.#options.osascriptPath ?? '/usr/bin/false',
         poll_interval_ms: 50,
-        ...this.#options.settings?.backend,
-        ...settings.backend,
       },
-      send: { ...this.#options.settings?.send, ...settings.send },
-      webhooks: { ...this.#options.settings?.webhooks, ...settings.webhooks },
-      contacts: { ...this.#options.settings?.contacts, ...settings.contacts },
-      mcp: { ...this.#options.settings?.mcp, ...settings.mcp },
-      self: { ...this.#options.settings?.self, ...settings.self },
-      canary: { ...this.#options.settings?.canary, ...settings.canary },
-      search: { ...this.#options.settings?.search, ...settings.search },
-      oauth: { ...this.#options.settings?.oauth, ...settings.oauth },
-      changes: { ...this.#options.settings?.changes, ...settings.changes },
-      ...(this.#options.settings?.bluebubbles && { bluebubbles: this.#options.settings.bluebubbles }),
-      ...(this.#options.settings?.fleet && { fleet: this.#options.settings.fleet }),
     };
+    const sections: Record<string, Record<string, unknown>> = {};
+    for (const [name, keys] of [own, this.#options.settings ?? {}, settings].flatMap(Object.entries)) {
+      sections[name] = { ...sections[name], ...keys };
+    }
     const toml = Object.entries(sections)
       .flatMap(([name, keys]) => [
         `[${name}]`,

@@ -18,11 +18,13 @@ export interface ImsgChat {
 
 /** Looks up the conversations that the key may read, by id or by number. */
 export class ImsgChats {
-  readonly #client: PosternClient;
+  readonly #client: Pick<PosternClient, 'conversation' | 'allConversations'>;
   readonly #clock: Clock;
   readonly #byId = new Map<string, { readonly chat: ImsgChat; readonly atMs: number }>();
+  /** The id of the conversation that last had a number. After chat.db was replaced, it can be another one. */
+  readonly #idByNumber = new Map<number, string>();
 
-  constructor(client: PosternClient, clock: Clock) {
+  constructor(client: Pick<PosternClient, 'conversation' | 'allConversations'>, clock: Clock) {
     this.#client = client;
     this.#clock = clock;
   }
@@ -44,8 +46,8 @@ export class ImsgChats {
    */
   async withId(id: string): Promise<ImsgChat | undefined> {
     if (id === '') return undefined;
-    const known = this.#byId.get(id);
-    if (known !== undefined && this.#clock.monotonic() - known.atMs < KNOWN_MS) return known.chat;
+    const known = this.#known(id);
+    if (known !== undefined) return known;
     try {
       return this.#note(await this.#client.conversation(id, { include: ['details'] }));
     } catch (error) {
@@ -57,9 +59,15 @@ export class ImsgChats {
 
   /** Returns the conversation with this number. Throws `invalidParams` if the key may read no such conversation. */
   async withNumber(number: number): Promise<ImsgChat> {
-    for (const { chat } of this.#byId.values()) if (chat.number === number) return chat;
+    const known = this.#known(this.#idByNumber.get(number) ?? '');
+    if (known?.number === number) return known;
     for await (const chat of this.#all()) if (chat.number === number) return chat;
     throw new RpcError(RPC.invalidParams, `There is no chat with chat_id ${number} that this key may read.`);
+  }
+
+  #known(id: string): ImsgChat | undefined {
+    const known = this.#byId.get(id);
+    return known !== undefined && this.#clock.monotonic() - known.atMs < KNOWN_MS ? known.chat : undefined;
   }
 
   async *#all(): AsyncGenerator<ImsgChat, void> {
@@ -78,6 +86,9 @@ export class ImsgChats {
       throw new RpcError(RPC.internal, 'The service is older than this program: update the service, then restart it.');
     }
     const chat = { number, conversation };
+    const before = this.#idByNumber.get(number);
+    if (before !== undefined) this.#byId.delete(before);
+    this.#idByNumber.set(number, conversation.id);
     this.#byId.set(conversation.id, { chat, atMs: this.#clock.monotonic() });
     return chat;
   }

@@ -89,6 +89,36 @@ describe('a webhook that holds', () => {
     );
   });
 
+  test.each(['settings change', 'the service stops'])(
+    'never repeats an event of another protocol that was answered with an error while %s',
+    async (meanwhile) => {
+      const caller = { key: undefined, feed: { admits: () => true } } as unknown as Caller;
+      const wires = new Map([['wire', async (): Promise<string> => '{"data":{}}']]);
+      const fixture = new WebhookFixture([1, 1], { callerOf: () => caller, wires });
+      let refuse: (() => void) | undefined;
+      const receiver = await newReceiver((response) => {
+        refuse = () => void response.writeHead(500).end();
+      });
+      const wire = { protocol: 'wire', events: [] };
+      const { id } = fixture.dispatcher.add(hook(receiver.url, { on_failure: 'hold', wire, keyId: 'key' }));
+      fixture.publish(1, 1);
+      const answer = await waitFor(() => refuse);
+      receiver.answerWith((response) => void response.end());
+      if (meanwhile === 'settings change') {
+        fixture.dispatcher.change(id, { events: ['message.received', 'message.sent'] });
+        answer();
+      } else {
+        const closed = fixture.dispatcher.close(60_000);
+        answer();
+        await closed;
+        fixture.restart();
+      }
+      fixture.publish(2, 2);
+      await eventually(() => expect(fixture.dispatcher.status(id)).toMatchObject({ row_id: 2, dropped: 1 }));
+      expect(receiver.deliveries).toHaveLength(2);
+    },
+  );
+
   test('tries at once after a restart, and counts on', async () => {
     const { fixture } = held();
     const receiver = await newReceiver((response) => void response.writeHead(503).end());

@@ -247,16 +247,16 @@ export class DeliveryWorker {
   }
 
   /**
-   * Finishes an event after its attempts, or holds it. Ignores a failure if the settings or the position changed
-   * meanwhile.
+   * Finishes an event after its attempts, or holds it. If the settings or the position changed meanwhile, ignores a
+   * failure that may be repeated.
    */
   async #settle(entry: LogEntry, id: string, result: PostResult, isOutdated: boolean): Promise<Handled<EndedDelivery>> {
     const { clock, log, recentAttempts } = this.#parts;
     const { outcome } = result;
-    if (outcome === 'interrupted' || (outcome === 'failed' && isOutdated)) return { isDone: false };
     // Receivers of another program's protocol cannot detect a repeat, so an event that may have arrived is not sent
-    // again.
-    const mayRepeat = this.#webhook.wire === undefined || result.neverArrived === true;
+    // again, even if the attempts were interrupted.
+    const mayRepeat = this.#webhook.wire === undefined || result.neverArrived === true || result.error === null;
+    if (mayRepeat && (outcome === 'interrupted' || (outcome === 'failed' && isOutdated))) return { isDone: false };
     if (outcome === 'failed' && mayRepeat && this.#webhook.on_failure === 'hold') {
       await this.#retryAfter(result, entry, id);
       return { isDone: false };

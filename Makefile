@@ -1,7 +1,7 @@
 # Works with GNU make 3.81, which is the one macOS has. `make` alone lists the targets.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run demo fleet install uninstall build docs release mcpb test test-slow test-faults test-fleet test-long lint check bench bench-quick clean
+.PHONY: help run demo fleet install uninstall build release mcpb test test-slow test-faults test-fleet test-long check bench bench-quick clean
 
 # `make run` and `make install` need few of the packages. Where all of them are, those are used; what needs all installs
 # them when only the few are there.
@@ -39,9 +39,6 @@ uninstall: $(PROGRAM) ## remove it from this Mac (ARGS=--purge)
 
 build: $(BUILD) ## compile into dist/
 
-docs: $(PACKAGES) ## build the guide, which the service shows at /guide
-	@node docs/site/build.mjs
-
 release: $(BUILD) ## pack release/postern-VERSION.tgz, which npm installs without a compiler
 	@node installer/packages/release.mjs
 
@@ -64,10 +61,8 @@ test-fleet: $(BUILD) $(PROGRAMS) ## fleets whose parts are killed, stopped and l
 test-long: $(BUILD) $(PROGRAMS) ## hours: every fault, and random tests asked far more often (TESTS=FILE)
 	TEST_FORM=long npm test --silent -- --runInBand --verbose $(TESTS)
 
-lint: $(PACKAGES) ## check types and style
+check: $(PACKAGES) $(PROGRAMS) ## types, style, unused code
 	npm run --silent lint
-
-check: lint $(PROGRAMS) ## types, style, unused code
 	npm run --silent unused
 
 bench: $(BUILD) ## benchmark against alternatives, into bench/RESULTS.md

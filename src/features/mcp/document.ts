@@ -8,7 +8,7 @@ export const DOCUMENT: ResourceDocument = {
       tag: 'Agents',
       summary: 'One message of the Model Context Protocol',
       description:
-        'Streamable HTTP of both generations, 2026-07-28 and 2025-11-25, without sessions. For MCP clients: see docs/agents.md. ' +
+        'Streamable HTTP of both generations, 2026-07-28 and 2025-11-25, without sessions. For MCP clients: see docs/mcp.md. ' +
         'Errors of the protocol are JSON-RPC errors; tools that the key may not use do not exist for it. ' +
         'For an array (a batch), the answer is 400 with the JSON-RPC error -32600.',
       body: {

@@ -54,14 +54,15 @@ export const DOCUMENT: ResourceDocument = {
       summary: 'The home page of the console in one answer',
       description:
         'The state of the service, the last hour by the minute, webhooks with their last 24 hours, keys, sends that wait, and the machine. ' +
-        'Counting starts with the first request for the overview or for counts, and stops 30 days after the last one.',
+        'Counting starts with the first start of the service, which `since` names.',
       answers: { 200: { description: 'The overview.', schema: 'Overview', example: overviewExample } },
     },
     getStatistics: {
       tag: 'Service',
       summary: 'Events, sends, webhooks or keys, counted by time',
       description:
-        '`kind` is `events`, `sends`, `webhooks` or `keys`. Counts are kept for 60 minutes, 48 hours and 30 days. Counting starts with the first request for counts or for the overview. ' +
+        '`kind` is `events`, `sends`, `webhooks` or `keys`. Counts are kept for 60 minutes, 48 hours and 30 days. ' +
+        'Counting starts with the first start of the service, which `since` names. ' +
         'The counts of keys come from the audit log, which counts repeated reads by the hour.',
       query: statisticsQuery,
       answers: { 200: { description: 'Oldest first.', schema: 'Statistics', example: statisticsExample } },

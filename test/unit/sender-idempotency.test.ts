@@ -66,6 +66,17 @@ describe('the same Idempotency-Key', () => {
     await expect(send()).rejects.toMatchObject({ status: 504, code: 'send_outcome_unknown' });
   });
 
+  test('says so too if that failure came before Messages was asked', async () => {
+    const { messages, start } = setUp();
+    const send = start();
+    const defect = (): never => {
+      throw new TypeError('a defect');
+    };
+    await expect(send({ check: defect })).rejects.toThrow('a defect');
+    await expect(send()).rejects.toMatchObject({ status: 504, code: 'send_outcome_unknown' });
+    expect(messages.runs).toHaveLength(0);
+  });
+
   test('and request gives the stored outcome, with the Message as chat.db has it now', async () => {
     const { chat, messages, start } = setUp();
     const send = start();

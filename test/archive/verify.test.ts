@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { ClientContext } from '../../src/core/cli/context.ts';
+import { NO_LINES, readChain } from '../../src/features/archive/chain.ts';
+import { appendLine } from '../../src/features/archive/chain-files.ts';
 import { verify } from '../../src/features/archive/export-verify-command.ts';
 import { archived, everythingIn, verified } from '../support/archive-fixture.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
@@ -122,6 +124,28 @@ test('a changed index is not used', async () => {
   writeFileSync(join(folder, 'index.db'), index);
   expect(await archived(chatDb, folder, options)).toMatchObject({ added: 0, changed: 0, removed: 0 });
   expect((await verified(folder)).faults).toEqual([]);
+});
+
+test.each([
+  ['a chain', /\.ndjson$/, (path: string) => path],
+  ['a new chain', /\.ndjson$/, (path: string) => path.replace('2026', '1999')],
+  ['the log', /^log/, (path: string) => path],
+])('no run adopts a whole line that somebody else appended to %s', async (_, name, placeOf) => {
+  await archived(chatDb, folder, options);
+  const path = filesIn().find((file) => name.test(file)) ?? '';
+  const place = join(folder, placeOf(path));
+  const head = existsSync(place) ? [...readChain(place)].at(-1) : { head: NO_LINES };
+  if (head === undefined || !('head' in head)) throw new Error(`${place} has no end`);
+  appendLine(place, head.head, '"seen_at":"2026-05-01T10:00:00Z","message":{"guid":"forged","timestamp":""}');
+  const before = filesIn().filter((file) => file !== 'index.db');
+  for (const file of ['', 'index.db']) {
+    if (file !== '') rmSync(join(folder, file));
+    await expect(archived(chatDb, folder, options)).rejects.toMatchObject({
+      code: 'archive_damaged',
+      message: `Line ${head.head.lines + 1} of ${place} was added after the last run.`,
+    });
+  }
+  expect(filesIn().filter((file) => file !== 'index.db')).toEqual(before);
 });
 
 /** Runs `postern export verify` and returns what it prints. */

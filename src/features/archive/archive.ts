@@ -118,9 +118,10 @@ function synchronize(folder: string, index: ArchiveIndex, manifest: Manifest | u
     const { size } = statSync(join(folder, path));
     const record = known.get(path);
     const seal = sealed.get(path) ?? NO_LINES;
-    if (record?.head.bytes === size && size >= seal.bytes) continue;
+    const end = isUnfinished ? size : Math.min(size, seal.bytes);
+    if (record?.head.bytes === size && size === end && size >= seal.bytes) continue;
     const key = chainOf(path)?.key ?? '';
-    if (record !== undefined && (record.head.bytes > size || record.head.bytes < seal.bytes)) index.forget(record.id);
+    if (record !== undefined && (record.head.bytes > end || record.head.bytes < seal.bytes)) index.forget(record.id);
     const from = index.file(path, key);
     const head = readOn(join(folder, path), from.head, seal, isUnfinished, (line) => learn(index, from, line));
     index.setHead(from.id, head);
@@ -141,8 +142,8 @@ function synchronizedLog(folder: string, seal: Head, isUnfinished: boolean): Hea
 
 /**
  * Reads the lines of a chain after `from`. `seal` is the end that the manifest records. If the last run did not finish,
- * cuts off the file at the first wrong line after `seal`. Throws `archive_damaged` for any other wrong line, and if the
- * file ends before `seal` or has another hash at `seal`.
+ * cuts off the file at the first wrong line after `seal`; if it did, no line may follow `seal`. Throws `archive_damaged`
+ * for any other wrong line, and if the file ends before `seal` or has another hash at `seal`.
  */
 function readOn(path: string, from: Head, seal: Head, isUnfinished: boolean, use: (line: ReadLine) => void): Head {
   let head = from;
@@ -152,6 +153,8 @@ function readOn(path: string, from: Head, seal: Head, isUnfinished: boolean, use
       truncateSync(path, line.start);
       break;
     }
+    // Every run records the ends of its files, so no export wrote this line.
+    if (!isUnfinished && line.n > seal.lines) throw damaged(`Line ${line.n} of ${path} was added after the last run.`);
     if (line.n === seal.lines && line.head.hash !== seal.hash) {
       throw damaged(`The hash of line ${line.n} of ${path} differs from the one in ${MANIFEST}.`);
     }

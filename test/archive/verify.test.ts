@@ -6,7 +6,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { ClientContext } from '../../src/core/cli/context.ts';
 import { NO_LINES, readChain } from '../../src/features/archive/chain.ts';
 import { appendLine } from '../../src/features/archive/chain-files.ts';
-import { verify } from '../../src/features/archive/export-verify-command.ts';
+import { type VerifyCommandOptions, verify } from '../../src/features/archive/export-verify-command.ts';
 import { archived, everythingIn, verified } from '../support/archive-fixture.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { PLAIN } from '../support/plain-context.ts';
@@ -149,13 +149,25 @@ test.each([
 });
 
 /** Runs `postern export verify` and returns what it prints. */
-async function printed(): Promise<string> {
+async function printed(options: VerifyCommandOptions = {}, end = new AbortController()): Promise<string> {
   const lines: string[] = [];
-  const { signal } = new AbortController();
-  const context = { ...PLAIN, untilEnded: () => signal, stdout: (...more: readonly string[]) => lines.push(...more) };
-  await verify(folder, {}, context as unknown as ClientContext);
+  const stdout = (...more: readonly string[]): void => void lines.push(...more);
+  const context = { ...PLAIN, untilEnded: () => end.signal, stdout };
+  const code = await verify(folder, options, context as unknown as ClientContext);
+  expect(code === 75).toBe(end.signal.aborted);
   return lines.join('\n');
 }
+
+test('an interrupted check vouches for nothing, and compares nothing', async () => {
+  await archived(chatDb, folder, options);
+  const end = new AbortController();
+  end.abort();
+  expect(await printed({ againstChatDb: true }, end)).toBe(
+    'Interrupted: checked 0 lines of 0 files, and 0 attachments so far.',
+  );
+  const report: unknown = JSON.parse(await printed({ againstChatDb: true, json: true }, end));
+  expect(report).toEqual({ folder, faults: [], files: 0, lines: 0, attachments: 0, unsealed: 0, interrupted: true });
+});
 
 test('a run that died prints no seal, whether it wrote lines or not', async () => {
   const end = new AbortController();

@@ -16,7 +16,7 @@ export interface VerifyCommandOptions extends FolderOptions {
 
 /**
  * `postern export verify`: checks an archive and prints the first fault of each file. Exits with 65 if there is a
- * fault.
+ * fault, and with 75 if it was interrupted.
  */
 export function verify(folder: string, options: VerifyCommandOptions, context: ClientContext): Promise<number> {
   return reportFailure('The archive was not checked', options, context, () => run(resolve(folder), options, context));
@@ -37,12 +37,16 @@ async function run(folder: string, options: VerifyCommandOptions, context: Clien
         unit: 'MB',
       })),
     });
-    const compared = comparison && (await compare(comparison, signal, options, context));
+    const compared = signal.aborted ? undefined : comparison && (await compare(comparison, signal, options, context));
     context.progress(undefined);
+    if (signal.aborted) {
+      if (options.json === true) context.stdout(json({ folder, ...report, seal: undefined, interrupted: true }, 2));
+      else context.stdout(...faultsOf(report, context), `Interrupted: checked ${countsOf(report)} so far.`);
+      return EXIT.startAgain;
+    }
     if (options.json === true) {
       context.stdout(json({ folder, ...report, ...(compared && { against_chat_db: compared }) }, 2));
     } else say(report, compared, context);
-    if (signal.aborted) return EXIT.startAgain;
     return report.faults.length === 0 ? EXIT.ok : EXIT.refusedInput;
   } finally {
     comparison?.close();
@@ -74,9 +78,9 @@ async function compare(
 }
 
 function say(report: VerifyReport, compared: Comparison | undefined, context: ClientContext): void {
-  const { faults, files, lines, attachments, unsealed, seal } = report;
-  const counted = `${plural(lines, 'line')} of ${plural(files, 'file')}, and ${plural(attachments, 'attachment')}`;
-  for (const fault of faults) context.stdout(context.paint('red', sentenceOf(fault)));
+  const { faults, unsealed, seal } = report;
+  const counted = countsOf(report);
+  context.stdout(...faultsOf(report, context));
   if (faults.length > 0) context.stdout(`Checked ${counted}.`);
   else if (seal === '') context.stdout(`What was written is unchanged: ${counted}. Nothing is sealed yet.`);
   else context.stdout(`Nothing has changed since it was archived: ${counted}.`, `Seal: ${seal}`);
@@ -95,6 +99,14 @@ function say(report: VerifyReport, compared: Comparison | undefined, context: Cl
     ...differing.slice(0, MAX_NAMED).map((guid) => `  ${oneLine(guid)}`),
   );
   if (differing.length > MAX_NAMED) context.stdout('  … --json names more of them.');
+}
+
+function faultsOf({ faults }: VerifyReport, context: ClientContext): readonly string[] {
+  return faults.map((fault) => context.paint('red', sentenceOf(fault)));
+}
+
+function countsOf({ lines, files, attachments }: VerifyReport): string {
+  return `${plural(lines, 'line')} of ${plural(files, 'file')}, and ${plural(attachments, 'attachment')}`;
 }
 
 const MAX_NAMED = 10;

@@ -23,6 +23,7 @@ export interface Fault {
 export interface VerifyReport {
   /** At most one fault per file. */
   readonly faults: readonly Fault[];
+  /** Number of NDJSON files. This and the other numbers are lower if the check was interrupted. */
   readonly files: number;
   readonly lines: number;
   readonly attachments: number;
@@ -63,6 +64,7 @@ export async function verifyArchive(options: VerifyOptions): Promise<VerifyRepor
 class Verification {
   readonly #options: VerifyOptions;
   readonly #faults: Fault[] = [];
+  #files = 0;
   #lines = 0;
   #unsealed = 0;
   #attachments = 0;
@@ -93,7 +95,7 @@ class Verification {
     for (const [path, sum] of generated) if (!signal.aborted) await this.#generatedFile(path, sum);
     return {
       faults: this.#faults,
-      files: paths.length,
+      files: this.#files,
       lines: this.#lines,
       attachments: this.#attachments,
       unsealed: this.#unsealed,
@@ -117,6 +119,7 @@ class Verification {
   async #chain(path: string, seal: Head, isUnfinished: boolean): Promise<void> {
     const { folder, signal } = this.#options;
     let head = NO_LINES;
+    this.#files += 1;
     try {
       for (const line of readChain(join(folder, path))) {
         if (isWrong(line)) {

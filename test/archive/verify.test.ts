@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { ClientContext } from '../../src/core/cli/context.ts';
 import { NO_LINES, readChain } from '../../src/features/archive/chain.ts';
@@ -124,6 +124,14 @@ test('a changed index is not used', async () => {
   writeFileSync(join(folder, 'index.db'), index);
   expect(await archived(chatDb, folder, options)).toMatchObject({ added: 0, changed: 0, removed: 0 });
   expect((await verified(folder)).faults).toEqual([]);
+});
+
+test("the Finder's own files are no attachments", async () => {
+  await archived(chatDb, folder, options);
+  const stored = filesIn().find((path) => path.endsWith('.jpg')) ?? '';
+  for (const name of ['.DS_Store', `._${basename(stored)}`]) writeFileSync(join(folder, dirname(stored), name), '');
+  for (const name of ['.DS_Store', `._${basename(dirname(stored))}`]) writeFileSync(join(folder, 'files', name), '');
+  expect(await verified(folder)).toMatchObject({ faults: [], attachments: 1 });
 });
 
 test.each([

@@ -185,7 +185,8 @@ class Verification {
           name.length === 2 ? readdirSync(join(folder, FILES, name)).map((file) => `${name}/${file}`) : [],
         )
         .map((name) => `${FILES}/${name}`)
-        .filter((path) => !path.endsWith(PART))
+        // The Finder adds such names: .DS_Store, and ._* where a disk has no extended attributes.
+        .filter((path) => !path.endsWith(PART) && !path.includes('/.'))
         .sort();
     } catch (error) {
       if (errorCode(error) !== 'ENOENT') this.#faults.push({ file: FILES, what: readingFault(error) });

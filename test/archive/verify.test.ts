@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, w
 import { basename, dirname, join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { ClientContext } from '../../src/core/cli/context.ts';
-import { NO_LINES, readChain } from '../../src/features/archive/chain.ts';
+import { type Head, isWrong, NO_LINES, readChain } from '../../src/features/archive/chain.ts';
 import { appendLine } from '../../src/features/archive/chain-files.ts';
 import { type VerifyCommandOptions, verify } from '../../src/features/archive/export-verify-command.ts';
 import { archived, everythingIn, verified } from '../support/archive-fixture.ts';
@@ -37,6 +37,13 @@ function filesIn(): readonly string[] {
   return everythingIn(folder)
     .filter((entry) => / 100600 /.test(entry))
     .map((entry) => entry.split(' ')[0] ?? '');
+}
+
+/** Returns the end of a chain. */
+function endOf(path: string): Head {
+  const last = [...readChain(path)].at(-1);
+  if (last === undefined || isWrong(last)) throw new Error(`${path} has no end`);
+  return last.head;
 }
 
 /** Changes one letter or digit of a file, the first one at or after `at`. */
@@ -135,6 +142,27 @@ test("the Finder's own files are no attachments", async () => {
 });
 
 test.each([
+  ['no JSON', '"files":[,'],
+  ['files that are none', '"files":[null]'],
+  ['a file without a name', '"files":[{"sha256":"9f"}]'],
+  ['a message that is none', '"message":5,"conversation":null,"files":[7]'],
+])('a check names a forged line with a right hash and %s', async (_, members) => {
+  await archived(chatDb, folder, options);
+  const path = filesIn().find((file) => file.endsWith('2026.ndjson')) ?? '';
+  appendLine(join(folder, path), endOf(join(folder, path)), members);
+  const { faults } = await verified(folder);
+  expect(faults).toEqual([{ file: path, line: 3, what: 'has content that no export writes' }]);
+});
+
+test('a check names a folder in the place of a file with lines', async () => {
+  await archived(chatDb, folder, options);
+  const path = filesIn().find((file) => file.endsWith('2026.ndjson')) ?? '';
+  rmSync(join(folder, path));
+  mkdirSync(join(folder, path));
+  expect((await verified(folder)).faults).toEqual([{ file: path, what: 'cannot be read (EFTYPE)' }]);
+});
+
+test.each([
   ['a chain', /\.ndjson$/, (path: string) => path],
   ['a new chain', /\.ndjson$/, (path: string) => path.replace('2026', '1999')],
   ['the log', /^log/, (path: string) => path],
@@ -142,15 +170,14 @@ test.each([
   await archived(chatDb, folder, options);
   const path = filesIn().find((file) => name.test(file)) ?? '';
   const place = join(folder, placeOf(path));
-  const head = existsSync(place) ? [...readChain(place)].at(-1) : { head: NO_LINES };
-  if (head === undefined || !('head' in head)) throw new Error(`${place} has no end`);
-  appendLine(place, head.head, '"seen_at":"2026-05-01T10:00:00Z","message":{"guid":"forged","timestamp":""}');
+  const head = existsSync(place) ? endOf(place) : NO_LINES;
+  appendLine(place, head, '"seen_at":"2026-05-01T10:00:00Z","message":{"guid":"forged","timestamp":""}');
   const before = filesIn().filter((file) => file !== 'index.db');
   for (const file of ['', 'index.db']) {
     if (file !== '') rmSync(join(folder, file));
     await expect(archived(chatDb, folder, options)).rejects.toMatchObject({
       code: 'archive_damaged',
-      message: `Line ${head.head.lines + 1} of ${place} was added after the last run.`,
+      message: `Line ${head.lines + 1} of ${place} was added after the last run.`,
     });
   }
   expect(filesIn().filter((file) => file !== 'index.db')).toEqual(before);

@@ -115,7 +115,7 @@ function* linesOf(path: string, from: number): Generator<RawLine> {
   const file = openSync(path, READ_PLAINLY);
   try {
     const stats = fstatSync(file);
-    if (!stats.isFile()) throw new Error(`${path} is not a file`);
+    if (!stats.isFile()) throw Object.assign(new Error(`${path} is not a file`), { code: 'EFTYPE' });
     let rest: Buffer[] = [];
     let restBytes = 0;
     let start = from;

@@ -51,6 +51,8 @@ export interface VerifyOptions {
 
 /** Number of bytes to read before other work of this process gets a turn. */
 const TURN_BYTES = 1 << 22;
+/** Codes of errors of the system and of SQLite, unlike those of Node for an argument of the wrong type. */
+const SYSTEM_ERROR = /^(E[A-Z]+|SQLITE_\w+)$/;
 const FILES_MEMBER = '"files":[';
 
 /**
@@ -160,10 +162,22 @@ class Verification {
     }
   }
 
-  /** Returns a fault if the line names a stored file that is missing or has another size. */
+  /**
+   * Returns a fault if the line names a stored file that is missing or has another size, or has content that no export
+   * writes: whoever can change a file can also compute a hash.
+   */
   #contentFault(bytes: Buffer): string | undefined {
+    if (this.#options.onLine === undefined && !bytes.includes(FILES_MEMBER)) return undefined;
+    try {
+      return this.#filesFault(bytes);
+    } catch (error) {
+      if (SYSTEM_ERROR.test(errorCode(error) ?? '')) throw error;
+      return 'has content that no export writes';
+    }
+  }
+
+  #filesFault(bytes: Buffer): string | undefined {
     const { folder, onLine } = this.#options;
-    if (onLine === undefined && !bytes.includes(FILES_MEMBER)) return undefined;
     const line = JSON.parse(bytes.toString('utf8')) as ArchivedLine;
     onLine?.(line);
     for (const file of (line.files ?? []).filter(isStored)) {

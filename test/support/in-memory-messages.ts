@@ -14,12 +14,17 @@ import { problem } from '../../src/core/model/problems.ts';
 
 /** An in-memory chat.db of own rows. */
 export class InMemoryChat implements SendLookup {
+  readonly #now: () => number;
   readonly rows: OwnRow[] = [];
   readonly known = new Map<string, readonly KnownChat[]>();
   /** The service of the newest own message, by address. */
   readonly services = new Map<string, string>();
   inUse: ReadonlySet<string> = new Set();
   isAway = false;
+  /** `now` dates the rows that are added without a date, as Messages does. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
 
   /** Adds a chat that is known under each of these spellings. */
   know(guid: string, service: string | null, ...typed: readonly string[]): void {
@@ -33,7 +38,7 @@ export class InMemoryChat implements SendLookup {
       body: '',
       attachmentNames: [],
       guid: `G${rowId}`,
-      datedMs: 0,
+      datedMs: Math.floor(this.#now() / 1000) * 1000,
       ...row,
       rowId,
     });
@@ -60,9 +65,9 @@ export class InMemoryChat implements SendLookup {
     return Math.max(0, ...this.rows.map((row) => row.rowId));
   }
 
-  ownRowsAbove(rowId: number): readonly OwnRow[] {
+  ownRowsAbove(rowId: number, sinceMs: number): readonly OwnRow[] {
     this.#check();
-    return this.rows.filter((row) => row.rowId > rowId);
+    return this.rows.filter((row) => row.rowId > rowId && row.datedMs >= sinceMs);
   }
 
   isNewChat(rowId: number, afterRowId: number): boolean {

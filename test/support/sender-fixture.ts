@@ -44,7 +44,7 @@ export function newSentParts(): SentPartStore {
 /** Creates a sender with in-memory Messages, chat.db and idempotency store, and a fake clock. */
 export function setUp(more: Partial<NewSenderOptions> = {}) {
   const clock = new FakeClock();
-  const chat = new InMemoryChat();
+  const chat = new InMemoryChat(() => (more.clock ?? clock).now());
   const messages = new InMemoryMessages();
   const store = new InMemoryStore();
   const sentParts = newSentParts();

@@ -183,7 +183,7 @@ describe('groups that chat_lookup joins are one conversation', () => {
       expect(plan(id, lookup.chats(id)).attempts[0]).toMatchObject({ chatId: NEW });
     }
     const row = fixture.message({ chat: recent, text: 'mine', is_from_me: 1, date: date(9) });
-    expect(lookup.ownRowsAbove(row - 1)).toMatchObject([{ address: plan(OLD, lookup.chats(OLD)).address }]);
+    expect(lookup.ownRowsAbove(row - 1, 0)).toMatchObject([{ address: plan(OLD, lookup.chats(OLD)).address }]);
     fixture.message({ chat: old, text: 'again SMS', handle_id: fixture.handle(ANA), date: date(10) });
     expect(plan(OLD, lookup.chats(OLD)).attempts[0]).toMatchObject({ chatId: OLD });
   });

@@ -32,7 +32,7 @@ describe('the link of a text', () => {
 
   test('names it among the rows that a send may have', () => {
     const { connection } = pair({ is_from_me: 1 }, { is_from_me: 1 });
-    const rows = chatSendLookup(connection).ownRowsAbove(0);
+    const rows = chatSendLookup(connection).ownRowsAbove(0, 0);
     expect(rows.map(({ guid, textGuid }) => [guid, textGuid])).toEqual([
       ['TEXT', undefined],
       ['LINK', 'TEXT'],

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { chatSendLookup } from '../../src/core/chatdb/lookups.ts';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
+import { appleDate } from '../../src/features/simulator/chat-database.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, MACOS_SCHEMAS, type Schema } from '../support/chat-fixture.ts';
@@ -252,11 +253,21 @@ describe('the lookup for sends', () => {
     fixture.message({ chat, is_from_me: 1, associated_message_type: 2000 });
     const file = fixture.message({ is_from_me: 1, text: '\uFFFC' });
     fixture.attach(file, '~/Library/Messages/Attachments/x/photo-1.heic', { transfer_name: 'photo.heic' });
-    expect(lookup.ownRowsAbove(1)).toMatchObject([
+    expect(lookup.ownRowsAbove(1, 0)).toMatchObject([
       { rowId: 3, guid: 'B', datedMs: Date.UTC(2026, 0, 1), address: '+;chat1', body: 'the body', attachmentNames: [] },
       { rowId: 5, address: null, body: '', attachmentNames: ['photo-1.heic', 'photo.heic'] },
     ]);
     expect(lookup.message(3)).toMatchObject({ id: '3', status: 'sent' });
     expect(lookup.message(4)).toBeUndefined();
+  });
+
+  test('gives own messages of a send behind any number of old ones that iCloud adds', () => {
+    const { fixture, lookup } = open();
+    const chat = fixture.chat('any;-;+15550100');
+    const sentMs = Date.UTC(2026, 0, 1);
+    for (let n = 0; n < 1100; n += 1) fixture.message({ chat, is_from_me: 1, date: appleDate(sentMs - 1) });
+    const inNanoseconds = fixture.message({ chat, is_from_me: 1, date: appleDate(sentMs) });
+    const inSeconds = fixture.message({ chat, is_from_me: 1, date: appleDate(sentMs) / 1_000_000_000n });
+    expect(lookup.ownRowsAbove(0, sentMs).map(({ rowId }) => rowId)).toEqual([inNanoseconds, inSeconds]);
   });
 });

@@ -33,6 +33,8 @@ type Step =
   | { readonly do: 'elsewhere'; readonly to: number; readonly ownRows: OwnRows }
   | { readonly do: 'receive'; readonly from: number; readonly text: number; readonly joinAfterMs: number }
   | { readonly do: 'wake'; readonly count: number }
+  /** iCloud adds old messages of the owner. */
+  | { readonly do: 'backfill'; readonly from: number; readonly text: number }
   /** Time passes, either unwatched or with a look every millisecond. */
   | { readonly do: 'pass'; readonly ms: number; readonly isWatched: boolean };
 
@@ -62,6 +64,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('wake' as const), count: fc.integer({ min: 1, max: 4 }) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('backfill' as const), from: person, text }) },
   {
     weight: 5,
     arbitrary: fc.record({
@@ -145,6 +148,7 @@ test('no schedule of flips, joins and confirmations makes an own message a recei
      */
     const unknowable = new Set<number>();
     const joinedLate = new Set<number>();
+    const confirmedByOld: string[] = [];
     let running = 0;
     for (const [place, one] of steps.entries()) {
       if (one.do === 'pass') {
@@ -155,7 +159,11 @@ test('no schedule of flips, joins and confirmations makes an own message a recei
       if (one.do === 'send') {
         behaveOnce(one);
         running += 1;
+        const sentMs = Math.floor(clock.now() / 1000) * 1000;
         void send({ recipient: PEOPLE[one.to] ?? '', body: TEXTS[one.text] ?? '' })
+          .then(({ confirmed, message }) => {
+            if (confirmed && Date.parse(message.timestamp) < sentMs) confirmedByOld.push(message.id);
+          })
           .catch(() => undefined)
           .finally(() => {
             running -= 1;
@@ -173,6 +181,9 @@ test('no schedule of flips, joins and confirmations makes an own message a recei
         const from = PEOPLE[one.from] ?? '';
         const received = await mac.perform({ do: 'receive', from, text: TEXTS[one.text] ?? '', joinAfterMs });
         if (joinAfterMs > 2000) joinedLate.add((received as { row: number }).row);
+      } else if (one.do === 'backfill') {
+        const from = PEOPLE[one.from] ?? '';
+        await mac.perform({ do: 'backfill', from, count: 1, ownText: TEXTS[one.text] ?? '' });
       } else await mac.perform({ do: 'wake', from: PEOPLE[0] ?? '', count: one.count, hours: 8 });
     }
     while (running > 0) await pass(1000, false);
@@ -190,6 +201,7 @@ test('no schedule of flips, joins and confirmations makes an own message a recei
         `${String(rowId)} message.${isOwn === 1 ? 'sent' : 'received'}`,
       );
     }
+    expect(confirmedByOld).toEqual([]);
     const withoutChat = entries.filter(({ event }) => 'body' in event.data && event.data.conversation_id === '');
     expect(withoutChat.filter(({ rowId }) => !joinedLate.has(rowId))).toEqual([]);
   };

@@ -39,6 +39,35 @@ describe('the row of a send', () => {
     expect((await sending).message.id).toBe(String(late));
   });
 
+  test('is never an old message that iCloud adds again', async () => {
+    const { clock, chat, send } = setUp();
+    const sending = send();
+    await idle();
+    for (const datedMs of [Date.UTC(2024, 4, 1), clock.now() - 3000]) chat.add({ body: 'hello', datedMs });
+    await clock.advance(3000);
+    expect(await sending).toMatchObject({ confirmed: false });
+  });
+
+  test.each([-3_600_000, 3_600_000])('is found though the clock is set by %i ms before Messages dates it', async (ms) => {
+    const { clock, chat, send } = setUp();
+    const sending = send();
+    await idle();
+    clock.step(ms);
+    const rowId = chat.add({ body: 'hello' });
+    await clock.advance(25);
+    expect((await sending).message.id).toBe(String(rowId));
+  });
+
+  test('stays its own when iCloud adds an old message like it a moment later', async () => {
+    const world = setUp();
+    obedient(world);
+    await world.sender.start();
+    await world.send({ requestId: 'r-1' });
+    world.chat.add({ body: 'hello', datedMs: Date.UTC(2024, 4, 1) });
+    await world.clock.advance(1000);
+    expect(world.sentParts.ofRow(1)).toMatchObject({ requestId: 'r-1' });
+  });
+
   test('may be in another one-to-one chat after it went to a participant', async () => {
     const { clock, chat, messages, send } = setUp();
     chat.know('any;-;+15550100', 'iMessage', '+15550100');

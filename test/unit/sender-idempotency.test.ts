@@ -22,7 +22,7 @@ function setUp() {
   worlds += 1;
   const statePath = join(folder, `state-${worlds}.db`);
   const clock = new FakeClock();
-  const chat = new InMemoryChat();
+  const chat = new InMemoryChat(() => clock.now());
   const messages = new InMemoryMessages();
   const log = collectingLog();
   messages.behave = ({ content }) => {

@@ -247,6 +247,11 @@ export function fromUnixNs(unixNs: bigint): bigint {
   return unixNs - BigInt(APPLE_EPOCH_S) * NANOS_BIG;
 }
 
+/** Converts Unix milliseconds to nanoseconds since 2001. */
+export function fromUnixMs(ms: number): bigint {
+  return fromUnixNs(BigInt(Math.floor(ms)) * 1_000_000n);
+}
+
 export function toUnixMs(instant: Instant): number {
   return (instant.seconds + APPLE_EPOCH_S) * 1000 + Math.floor(instant.nanos / 1_000_000);
 }

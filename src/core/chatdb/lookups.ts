@@ -9,7 +9,7 @@ import type { OwnRow, SendLookup } from '../model/ports/sending-ports.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { stagedFoldersInUse } from './attachment-files.ts';
 import type { Chat } from './chat.ts';
-import { ATTACHMENT_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
+import { ATTACHMENT_COLUMNS, fromUnixMs, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { messageOf, toMessage } from './message.ts';
 import { isGroupSql } from './one-to-one-chats.ts';
@@ -62,9 +62,11 @@ export function chatSendLookup(connection: Connection): SendLookup {
       ),
     highestRowId: () =>
       connection.read(({ database, queries }) => Number(database.get(queries.highestRowId)?.[0] ?? 0)),
-    ownRowsAbove: (rowId) =>
+    ownRowsAbove: (rowId, sinceMs) =>
       connection.read((snapshot) =>
-        snapshot.database.all(snapshot.queries.ownRows, rowId, MAX_OWN_ROWS).map((row) => toOwnRow(snapshot, row)),
+        snapshot.database
+          .all(snapshot.queries.ownRows, rowId, fromUnixMs(sinceMs), MAX_OWN_ROWS)
+          .map((row) => toOwnRow(snapshot, row)),
       ),
     newestServiceTo: (address) =>
       connection.read(({ database, spellings }) => {

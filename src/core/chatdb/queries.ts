@@ -13,6 +13,7 @@ import {
   DETAIL_COLUMNS,
   ENTRY_COLUMNS,
   INT_PARAM,
+  instantSql,
   MESSAGE_COLUMNS,
   PENDING_COLUMNS,
   STATUS_CODE,
@@ -53,7 +54,10 @@ export interface Queries {
    * Undefined if the table has no such column. Parameters: row id before the first, last row id, limit.
    */
   readonly bodyLengths: string | undefined;
-  /** `MESSAGE_COLUMNS` and `linkTextGuid` of outgoing messages above a row id. Parameters: row id, limit. */
+  /**
+   * `MESSAGE_COLUMNS` and `linkTextGuid` of outgoing messages above a row id. Parameters: row id, earliest date in
+   * nanoseconds since 2001, limit.
+   */
   readonly ownRows: string;
   /** `DETAIL_COLUMNS` of one row. Parameter: its row id. */
   readonly details: string;
@@ -104,7 +108,8 @@ export const queriesOf = perSchema((schema): Queries => {
       ? `SELECT length(m.attributedBody) FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${INT_PARAM}
          ORDER BY m.ROWID LIMIT ${INT_PARAM}`
       : undefined,
-    ownRows: `SELECT ${message}, ${linkTextGuid(schema)} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.is_from_me AND ${isMessage(schema)}
+    ownRows: `SELECT ${message}, ${linkTextGuid(schema)} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.is_from_me
+      AND ${instantSql('m.date')} >= ${INT_PARAM} AND ${isMessage(schema)}
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
     details: `SELECT ${DETAIL_COLUMNS.select(detailParts(schema))} FROM message m WHERE m.ROWID = ?`,
     reactions: hasReactions

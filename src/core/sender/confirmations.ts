@@ -9,6 +9,7 @@ import {
   type Claim,
   claimsOn,
   contentsOfRow,
+  earliestDateMs,
   type Expectation,
   hasExpired,
   isExpectedIn,
@@ -162,9 +163,11 @@ export class Confirmations {
   }
 
   /** Reports whether a row like this part's exists already, although Messages may not have added its chat yet. */
-  isWritten({ afterRowId, content, chat }: Expectation): boolean {
+  isWritten(expectation: Expectation): boolean {
+    const { afterRowId, content, chat } = expectation;
     if (afterRowId === undefined) return false;
-    return this.#unclaimed(afterRowId).some(
+    const sinceMs = earliestDateMs(expectation, nowOf(this.#parts.clock));
+    return this.#unclaimed(afterRowId, sinceMs).some(
       (row) => (row.address === null || isExpectedIn(chat, row.address)) && fits(content, contentsOfRow(row)),
     );
   }
@@ -204,26 +207,26 @@ export class Confirmations {
   #isComplete(expectation: Expectation): boolean {
     const rowId = this.find(expectation);
     if (rowId === undefined) return false;
-    const row = this.#parts.lookup.ownRowsAbove(rowId - 1).find((own) => own.rowId === rowId);
-    return row === undefined || row.address !== null;
+    return this.#parts.lookup.message(rowId)?.conversation_id !== '';
   }
 
   /** Looks for rows once, and pairs each with the part whose run wrote it. */
   look(): void {
     const parts = [...this.#expected, ...this.#paired.watched()];
     if (parts.length === 0) return;
-    const rows = this.#unclaimed(Math.min(...parts.map((one) => one.afterRowId)));
-    for (const row of rows) this.#doubt(row);
     const now = nowOf(this.#parts.clock);
+    const sinceMs = Math.min(...parts.map((one) => earliestDateMs(one, now)));
+    const rows = this.#unclaimed(Math.min(...parts.map((one) => one.afterRowId)), sinceMs);
+    for (const row of rows) this.#doubt(row, now);
     for (const claim of claimsOn(rows, this.#expected, now)) this.#settleClaim(claim, now);
     if (this.#parts.lookup.highestRowId() === undefined) return;
     for (const one of this.#expected.filter((old) => hasExpired(old, now))) this.giveUp(one);
   }
 
-  /** Returns own rows above this row id that belong to no part yet, in order. */
-  #unclaimed(rowId: number): readonly OwnRow[] {
+  /** Returns own rows above this row id, and not dated before `sinceMs`, that belong to no part yet, in order. */
+  #unclaimed(rowId: number, sinceMs: number): readonly OwnRow[] {
     const isRecorded = (row: OwnRow): boolean => this.#stored((store) => store.ofRow(row.rowId)) !== undefined;
-    return joinedByLinks(this.#parts.lookup.ownRowsAbove(rowId))
+    return joinedByLinks(this.#parts.lookup.ownRowsAbove(rowId, sinceMs))
       .filter((row) => !this.#paired.isTaken(row.rowId) && !isRecorded(row))
       .toSorted((a, b) => a.rowId - b.rowId);
   }
@@ -246,9 +249,9 @@ export class Confirmations {
   }
 
   /** Withdraws a pair if a second row appears that the part's run may have written as well. */
-  #doubt(row: OwnRow): void {
+  #doubt(row: OwnRow, now: Now): void {
     const contents = contentsOfRow(row);
-    if (this.#expected.some((one) => isRowOf(one, row, contents))) return;
+    if (this.#expected.some((one) => isRowOf(one, row, contents, now))) return;
     for (const { number } of this.#paired.takeDoubtful(row)) {
       if (number !== undefined) this.#stored((store) => store.doubt(number));
     }

@@ -9,7 +9,7 @@ import { leadsToNext, liveAttempt, type Plan } from './attempts.ts';
 import { type CheckedFile, openChecked } from './checked-attachments.ts';
 import type { Confirmations } from './confirmations.ts';
 import { fits } from './content-hash.ts';
-import { contentsOfRow, type Expectation } from './row-owners.ts';
+import { contentsOfRow, earliestDateMs, type Expectation, nowOf } from './row-owners.ts';
 import { NOT_RUNNING, sendFailure } from './send-failure.ts';
 import { type ChosenPlan, chosenPlan } from './service-choice.ts';
 import type { Staging } from './staging.ts';
@@ -244,13 +244,13 @@ export async function attemptInTurn(parts: AttemptsParts): Promise<RunOutcome> {
  */
 function misdirected(
   expectation: Expectation,
-  { lookup, confirmations }: Pick<DeliveryParts, 'lookup' | 'confirmations'>,
+  { lookup, confirmations, clock }: Pick<DeliveryParts, 'lookup' | 'confirmations' | 'clock'>,
 ): AppError | undefined {
   const { rowId, afterRowId, chat, content } = expectation;
   if (rowId !== undefined || afterRowId === undefined || typeof chat === 'string') return undefined;
   if (!chat.address.startsWith('+;')) return undefined;
   const stray = lookup
-    .ownRowsAbove(afterRowId)
+    .ownRowsAbove(afterRowId, earliestDateMs(expectation, nowOf(clock)))
     .find(
       (row) =>
         row.address !== null &&

@@ -1,6 +1,6 @@
 import type { Clock } from '../model/ports/host-ports.ts';
 import type { OwnRow } from '../model/ports/sending-ports.ts';
-import { contentsOfRow, isRowOf, type Waiting } from './row-owners.ts';
+import { contentsOfRow, isRowOf, nowOf, type Waiting } from './row-owners.ts';
 
 /**
  * A part whose row was found is watched for this long after its run. A second row with its content in that time may be
@@ -50,7 +50,8 @@ export class PairedParts {
   /** Stops watching the parts that may have written this second row, and returns them. */
   takeDoubtful(row: OwnRow): readonly Waiting[] {
     const contents = contentsOfRow(row);
-    const doubtful = this.watched().filter((part) => isRowOf(part, row, contents));
+    const now = nowOf(this.#clock);
+    const doubtful = this.watched().filter((part) => isRowOf(part, row, contents, now));
     this.#watched = this.#watched.filter(({ part }) => !doubtful.includes(part));
     return doubtful;
   }

@@ -8,8 +8,8 @@ import { contentHashes, fits } from './content-hash.ts';
 const RECENT_MS = 90_000;
 /** The row of a part whose run is not recent is dated at most this long after the part (decision I5). */
 const PAIRED_WITHIN_MS = 600_000;
-/** That row may be dated up to this long before its part, because dates have whole seconds and clocks change. */
-const TOLERANCE_MS = 60_000;
+/** A part's row may be dated up to this long before the part, because dates are read in whole seconds. */
+const TOLERANCE_MS = 2000;
 /** A difference between the wall clock and the monotonic clock that grows by more shows that the wall clock was set. */
 const CLOCK_SET_MS = 1000;
 
@@ -41,6 +41,8 @@ export type Waiting = { -readonly [Member in keyof Expectation]: Expectation[Mem
   /** When a row was first seen that this part or an earlier one may own, on the monotonic clock. */
   contestedAtMs?: number;
 };
+
+type DatedPart = Pick<Expectation, 'atMs' | 'notedAtMs'>;
 
 export interface Now {
   /** The wall clock. */
@@ -79,7 +81,7 @@ export function claimsOn(rows: readonly OwnRow[], parts: readonly Waiting[], now
 
 function possibleOwners(row: OwnRow, parts: readonly Waiting[], now: Now): readonly Waiting[] {
   const contents = contentsOfRow(row);
-  const fitting = parts.filter((one) => isRowOf(one, row, contents) && (isRecent(one, now) || isDatedLike(one, row)));
+  const fitting = parts.filter((one) => isRowOf(one, row, contents, now));
   // A part that named this conversation is preferred to one whose conversation Messages chose.
   const named = fitting.filter(({ chat }) => typeof chat !== 'string');
   // Messages may choose another address of the person, so a part without its own row can have that of another address.
@@ -92,12 +94,13 @@ function possibleOwners(row: OwnRow, parts: readonly Waiting[], now: Now): reado
   return begun.length > 0 ? begun : owners;
 }
 
-export function isRowOf(
-  { afterRowId, chat, content }: Pick<Waiting, 'afterRowId' | 'chat' | 'content'>,
-  row: OwnRow,
-  contents: readonly string[],
-): boolean {
-  return row.rowId > afterRowId && isExpectedIn(chat, row.address) && fits(content, contents);
+export function isRowOf(part: Waiting, row: OwnRow, contents: readonly string[], now: Now): boolean {
+  return (
+    row.rowId > part.afterRowId &&
+    isDatedLike(part, row, now) &&
+    isExpectedIn(part.chat, row.address) &&
+    fits(part.content, contents)
+  );
 }
 
 export function isExpectedIn(chat: ExpectedChat, address: string | null): boolean {
@@ -115,12 +118,26 @@ export function hasExpired({ endedAtMs }: Waiting, { monotonicMs }: Now): boolea
   return endedAtMs !== undefined && endedAtMs < monotonicMs - PAIRED_WITHIN_MS;
 }
 
-function isDatedLike({ atMs }: Waiting, { datedMs }: OwnRow): boolean {
-  return datedMs >= atMs - TOLERANCE_MS && datedMs <= atMs + PAIRED_WITHIN_MS;
+/** Reports whether the row's date allows that the part's run wrote it. */
+function isDatedLike(part: Waiting, { datedMs }: OwnRow, now: Now): boolean {
+  return datedMs >= earliestDateMs(part, now) && (isRecent(part, now) || datedMs <= part.atMs + PAIRED_WITHIN_MS);
 }
 
-function wasClockSet({ atMs, notedAtMs }: Waiting, { wallMs, monotonicMs }: Now): boolean {
-  return Math.abs(wallMs - monotonicMs - (atMs - notedAtMs)) > CLOCK_SET_MS;
+/**
+ * Returns the earliest date of a part's row, in Unix milliseconds. A new row id alone proves nothing: iCloud adds old
+ * rows again under new ids (claude-plugins #5224).
+ */
+export function earliestDateMs(part: DatedPart, now: Now): number {
+  return part.atMs + Math.min(clockSetByMs(part, now), 0) - TOLERANCE_MS;
+}
+
+function wasClockSet(part: Waiting, now: Now): boolean {
+  return Math.abs(clockSetByMs(part, now)) > CLOCK_SET_MS;
+}
+
+/** Returns how far the wall clock was set since the part was recorded, negative if it was set back. */
+function clockSetByMs({ atMs, notedAtMs }: DatedPart, { wallMs, monotonicMs }: Now): number {
+  return wallMs - monotonicMs - (atMs - notedAtMs);
 }
 
 /** Gives a text's row without a chat the chat of its link's row. Messages stores the two separately (decision U6). */

@@ -22,7 +22,7 @@ export function tolerantLookup(lookup: SendLookup, log: Log) {
   return {
     chats: (recipient: string) => ask(() => lookup.chats(recipient)) ?? [],
     highestRowId: () => ask(() => lookup.highestRowId()),
-    ownRowsAbove: (rowId: number) => ask(() => lookup.ownRowsAbove(rowId)) ?? [],
+    ownRowsAbove: (rowId: number, sinceMs: number) => ask(() => lookup.ownRowsAbove(rowId, sinceMs)) ?? [],
     newestServiceTo: (address: string) => ask(() => lookup.newestServiceTo(address)),
     isNewChat: (rowId: number, afterRowId: number) => ask(() => lookup.isNewChat(rowId, afterRowId)) ?? false,
     message: (rowId: number) => ask(() => lookup.message(rowId)),

@@ -6,9 +6,12 @@ import type { Command } from './commands.ts';
 import { type Delays, LATE_JOIN_AFTER_MS } from './delays.ts';
 import { isSelfChat } from './own-messages.ts';
 
+/** The columns of an outgoing row that the other person has read. */
+const RECEIVED_BY_OTHER = { is_sent: 1, is_delivered: 1, is_read: 1 };
+
 type Arrival = Extract<Command, { do: 'wake' | 'backfill' | 'burst' }>;
 
-/** Inserts many incoming messages in one transaction. For `wake`, a second transaction adds their chat joins later. */
+/** Inserts many messages in one transaction. For `wake`, a second transaction adds their chat joins later. */
 export function arrive(
   database: ChatDatabase,
   command: Arrival,
@@ -19,7 +22,9 @@ export function arrive(
   const dateMs = datesOf(command, clock.now());
   const rows = database.transaction(() =>
     Array.from({ length: count }, (_, index) => {
-      const message = { text: `${command.do} ${index}`, from, dateMs: dateMs(index) };
+      const text = (command.do === 'backfill' && command.ownText) || undefined;
+      const who = text === undefined ? { text: `${command.do} ${index}`, from } : { text, columns: RECEIVED_BY_OTHER };
+      const message = { ...who, dateMs: dateMs(index) };
       return command.do === 'wake' ? database.message(message) : database.joinedMessage(chat, message);
     }),
   );

@@ -181,8 +181,15 @@ export type Command =
   /**
    * iCloud fills in old messages, an hour apart. The newest is 25 hours old. Rows in `again` come a second time under
    * new guids. Reported: 1,958 such rows in 18 days, none with the original's guid (claude-plugins, issue 5224).
+   * With `ownText`, the messages are the owner's to `from`, and all have this text.
    */
-  | { readonly do: 'backfill'; readonly from: string; readonly count: number; readonly again?: readonly number[] }
+  | {
+      readonly do: 'backfill';
+      readonly from: string;
+      readonly count: number;
+      readonly again?: readonly number[];
+      readonly ownText?: string;
+    }
   /**
    * The Mac wakes: messages of the last `hours` arrive at once. Each row has its original date, and its chat join
    * follows after a delay (default: 5 to 300 ms).

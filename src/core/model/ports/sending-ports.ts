@@ -91,7 +91,8 @@ export interface SendLookup {
   chats(recipient: string): readonly KnownChat[];
   /** Returns the highest row id that chat.db has ever used, even if that row was deleted. */
   highestRowId(): number;
-  ownRowsAbove(rowId: number): readonly OwnRow[];
+  /** Returns outgoing rows above this row id, except those dated before `sinceMs` (Unix milliseconds). */
+  ownRowsAbove(rowId: number, sinceMs: number): readonly OwnRow[];
   /**
    * Returns the service of the newest message that the owner sent to this address without an error. Ignores iMessages
    * that were not delivered.

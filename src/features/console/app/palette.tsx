@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import type { TargetedKeyboardEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { typeAhead } from '../parts/catch-letters.ts';
+import { isComposing } from '../parts/composing.ts';
 import { Icon } from '../parts/parts.tsx';
 import { Quoting } from '../parts/quoting.tsx';
 import { copy } from '../parts/toast.ts';
@@ -184,6 +185,7 @@ function Palette({ typed, take }: PaletteProps): VNode {
   const [choosing] = useState(() => new Choosing(typed));
   const { found, at } = choosing;
   const pressed = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
+    if (isComposing(event)) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) choosing.step(step);
     else if (event.key === 'Enter') void choosing.awaited().then(take);

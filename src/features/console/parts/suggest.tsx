@@ -5,6 +5,7 @@ import type { InputHTMLAttributes, RefObject, TargetedKeyboardEvent, VNode } fro
 import { useRef, useState } from 'preact/hooks';
 import { type Entry, hasWords, isAddress, suggestions } from '../service/directory.ts';
 import { Avatar } from './avatar.tsx';
+import { isComposing } from './composing.ts';
 import { useUniqueId } from './unique-id.ts';
 
 const WAIT_MS = 150;
@@ -124,6 +125,7 @@ export function SuggestField({ choose, field, pressed, left, ...props }: Props):
     choose(entry);
   };
   const keyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
+    if (isComposing(event)) return;
     const step = STEPS[event.key];
     const { currentTarget: input } = event;
     if (isOpen && step !== undefined) shown.step(step);

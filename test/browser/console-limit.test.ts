@@ -63,7 +63,7 @@ describe('the console at the request limit', () => {
       await note().getByText(COUNTING).waitFor();
       expect(await page.textContent('#thread-title')).toBe('Ben Okafor');
       expect(await page.locator('#conversation-list a').count()).toBeGreaterThan(3);
-      expect([await page.inputValue('#body'), await page.textContent('#toast')]).toEqual(['Half written', '']);
+      expect([await page.inputValue('#body'), await page.textContent('#toast')]).toEqual(['', '']);
       await page.locator('#message-list .msg').first().waitFor();
     },
   );
@@ -76,7 +76,7 @@ describe('the console at the request limit', () => {
     expect(await page.evaluate("getComputedStyle(document.getElementById('main'), '::before').content")).toBe('none');
     await page.locator('#events .ev[data-key]').nth(5).waitFor();
     expect(await page.getByText('Older events load').count()).toBe(0);
-    await show(`#/c/${BEN}`);
+    await show(`#/c/${ANA}`);
     await page.locator('#body').waitFor();
   });
 

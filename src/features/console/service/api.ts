@@ -53,17 +53,21 @@ export interface CallOptions extends Asked {
   readonly body?: unknown;
   /** Replaces this page's key. */
   readonly key?: string;
+  readonly idempotencyKey?: string;
 }
 
 /** Calls the API. Throws a Refusal. */
 export async function call<Answer = unknown>(
   path: string,
-  { method = 'GET', body, ...options }: CallOptions = {},
+  { method = 'GET', body, idempotencyKey, ...options }: CallOptions = {},
 ): Promise<Answer> {
   const response = await ask(path, {
     ...options,
     method,
-    headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+    headers: {
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+    },
     body: body === undefined ? null : JSON.stringify(body),
   });
   return response.status === 204 ? (undefined as Answer) : ((await response.json()) as Answer);

@@ -1,11 +1,12 @@
 // The box for writing a message and attaching files.
 
-import { signal } from '@preact/signals';
 import { createRef, type TargetedKeyboardEvent, type VNode } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
 import type { ScheduledSend } from '../../../../client/scheduled-types.ts';
 import type { Message } from '../../../../core/model/message.ts';
+import { isComposing } from '../../parts/composing.ts';
 import { Icon, IconButton } from '../../parts/parts.tsx';
-import { busily } from '../../parts/toast.ts';
+import { toast } from '../../parts/toast.ts';
 import { Token } from '../../parts/token.tsx';
 import { call, upload } from '../../service/api.ts';
 import { nameOf } from '../../service/directory.ts';
@@ -16,6 +17,7 @@ import { goTo, pathOfConversation } from '../../service/route.ts';
 import { ALL_PARTS } from '../../service/service.ts';
 import { addressIn, reasonOf } from '../../service/words.ts';
 import { showConversations } from './conversations.tsx';
+import { draft, type MessageDraft, moveDraft, type Sending } from './drafts.ts';
 import { openState, recipient } from './open-state.ts';
 import { noteScheduled } from './scheduled.tsx';
 import { SendLater } from './send-later.tsx';
@@ -32,9 +34,6 @@ type Sent = Message & { readonly approval?: unknown; readonly scheduled?: Schedu
 
 const body = createRef<HTMLTextAreaElement>();
 const chooser = createRef<HTMLInputElement>();
-const button = createRef<HTMLButtonElement>();
-const files = signal<readonly File[]>([]);
-const said = signal<{ readonly text: string; readonly isBad?: boolean }>({ text: '' });
 
 /** The conversation that is being opened to write in it. */
 let writingIn: string | undefined;
@@ -54,12 +53,6 @@ export function takeWriting(id: string): boolean {
   return isSo;
 }
 
-/** Forgets the outcome of the last send, and whom a new message was for. */
-export function clearComposer(): void {
-  said.value = { text: '' };
-  recipient.value = undefined;
-}
-
 /** Fits the height of the box to its text. */
 function grow(): void {
   if (body.current === null) return;
@@ -68,33 +61,61 @@ function grow(): void {
 }
 
 export function addFiles(added: Iterable<File>): void {
-  files.value = [...files.value, ...added];
+  draft.value.files.value = [...draft.value.files.value, ...added];
 }
 
-/** Sends the message, now or at a time. */
+/** Sends what the box has, now or at a time. What is sent during another send follows it. */
 async function send(at?: Date): Promise<void> {
-  const text = body.current?.value ?? '';
-  if (text === '' && files.value.length === 0) {
+  const one = draft.value;
+  const { text, files, said, isBusy } = one;
+  if (one.isEmpty) {
     if (at !== undefined) said.value = { text: 'Write the message first.', isBad: true };
     focusBody();
     return;
   }
-  const to = openState.value.isNew ? chosenRecipient() : thread.openId;
+  const { isNew, id = '' } = openState.value;
+  const to = isNew ? chosenRecipient() : id;
   if (to === '') {
     said.value = { text: 'Choose whom to write to.', isBad: true };
     focusRecipient();
     return;
   }
-  if (button.current !== null) await busily(button.current, () => post(to, text, at));
+  const sending: Sending = { to, text: text.value, files: files.value, at };
   focusBody();
+  if (isBusy.value) one.queue(sending);
+  else await post(one, sending);
 }
 
-async function post(to: string, text: string, at: Date | undefined): Promise<void> {
-  const startHash = location.hash;
+async function post(one: MessageDraft, first: Sending): Promise<void> {
+  one.isBusy.value = true;
   try {
-    const ids = await uploaded();
-    const message = await call<Sent>('messages', {
+    for (let sending: Sending | undefined = first; sending !== undefined; ) {
+      const { hash } = location;
+      const message = await posted(one, sending);
+      const next = one.removeSent(sending);
+      one.said.value = { text: message.approval === undefined ? '' : 'It waits for approval.' };
+      if (message.scheduled !== undefined) noteScheduled(message.scheduled);
+      else if (message.approval === undefined) await noteSent(message, one, hash);
+      sending = next;
+    }
+  } catch (error) {
+    one.dropQueue();
+    one.said.value = { text: reasonOf(error), isBad: true };
+    if (draft.peek() !== one) toast(`A message was not sent: ${reasonOf(error)}`, true);
+  }
+  one.isBusy.value = false;
+}
+
+const posted = ({ said, repeatable }: MessageDraft, { to, text, files, at }: Sending): Promise<Sent> =>
+  repeatable([to, text, at?.getTime(), ...files], async (idempotencyKey) => {
+    const ids: string[] = [];
+    for (const [index, file] of files.entries()) {
+      said.value = { text: `Uploading ${file.name} (${index + 1} of ${files.length}) …` };
+      ids.push(await upload(file));
+    }
+    return call<Sent>('messages', {
       method: 'POST',
+      idempotencyKey,
       body: {
         recipient: to,
         body: text,
@@ -102,39 +123,23 @@ async function post(to: string, text: string, at: Date | undefined): Promise<voi
         ...(at !== undefined && { send_at: at.toISOString() }),
       },
     });
-    if (body.current !== null) body.current.value = '';
-    grow();
-    files.value = [];
-    said.value = { text: message.approval === undefined ? '' : 'It waits for approval.' };
-    if (message.scheduled !== undefined) noteScheduled(message.scheduled);
-    else if (message.approval === undefined) await noteSent(message, startHash);
-  } catch (error) {
-    said.value = { text: reasonOf(error), isBad: true };
-  }
-}
-
-/** Uploads the chosen files. Returns their ids. */
-async function uploaded(): Promise<readonly string[]> {
-  const ids: string[] = [];
-  for (const [index, file] of files.value.entries()) {
-    said.value = { text: `Uploading ${file.name} (${index + 1} of ${files.value.length}) …` };
-    ids.push(await upload(file));
-  }
-  return ids;
-}
+  });
 
 /** `startHash` is the page's address when the send began. */
-async function noteSent(message: Message, startHash: string): Promise<void> {
+async function noteSent(message: Message, one: MessageDraft, startHash: string): Promise<void> {
   const { id, status, conversation_id: conversation } = message;
-  if (id === '') said.value = { text: 'Messages has it, but has not stored it yet.' };
-  else if (status === 'failed') said.value = { text: 'Messages could not send it.', isBad: true };
+  if (id === '') one.said.value = { text: 'Messages has it, but has not stored it yet.' };
+  else if (status === 'failed') one.said.value = { text: 'Messages could not send it.', isBad: true };
   if (conversation === '') return;
   if (conversation === thread.openId && !openState.value.isNew) {
     if (id !== '') thread.add(message.attachments.length === 0 ? message : await withDetails(message));
   } else {
-    await showConversations();
+    await showConversations().catch(() => {});
     // Opens the conversation only if the user has not navigated to another page since the send began.
-    if (location.hash === startHash) goTo(pathOfConversation(conversation));
+    if (location.hash === startHash && draft.peek() === one) {
+      moveDraft(one, conversation);
+      goTo(pathOfConversation(conversation));
+    }
   }
   if (id !== '' && !areChangesLive()) lookAgain(id, 0);
 }
@@ -160,7 +165,7 @@ function lookAgain(id: string, turn: number): void {
 }
 
 function pressed(event: TargetedKeyboardEvent<HTMLTextAreaElement>): void {
-  if (event.key !== 'Enter' || event.isComposing || event.shiftKey) return;
+  if (event.key !== 'Enter' || isComposing(event) || event.shiftKey) return;
   if (!enterSends() && !event.ctrlKey && !event.metaKey) return;
   event.preventDefault();
   event.currentTarget.form?.requestSubmit();
@@ -193,23 +198,32 @@ export const Composer = (): VNode => (
       <div class="box">
         <TextBox />
         <SendLater send={send} />
-        <button type="submit" id="send" class="sendit" aria-label="Send" ref={button}>
+        <button type="submit" id="send" class="sendit" aria-label="Send" aria-busy={draft.value.isBusy.value}>
           <Icon name="up" />
         </button>
       </div>
     </div>
-    <p id="send-result" class={said.value.isBad ? 'err' : 'hint'} role="status">
-      {said.value.text}
-    </p>
+    <Outcome />
   </form>
 );
 
+function Outcome(): VNode {
+  const { text, isBad } = draft.value.said.value;
+  return (
+    <p id="send-result" class={isBad ? 'err' : 'hint'} role="status">
+      {text}
+    </p>
+  );
+}
+
 function TextBox(): VNode {
+  const { text } = draft.value;
   const { id, isNew, conversation } = openState.value;
   const name = conversation === undefined ? addressIn(id ?? '') : nameOf(conversation);
   const isText = /^(?:SMS|RCS)$/.test(conversation?.details?.service ?? '');
   const kind = isNew && recipient.value === undefined ? 'Message' : isText ? 'Text message' : 'iMessage';
   const from = placeName === undefined ? '' : ` from ${placeName}`;
+  useLayoutEffect(grow, [text.value]);
   return (
     <textarea
       id="body"
@@ -218,25 +232,31 @@ function TextBox(): VNode {
       dir="auto"
       aria-label={`${isNew ? 'Message' : `Message to ${name}`}${from}`}
       placeholder={`${kind}${from}${enterSends() ? '' : ` (${MODIFIER}Enter sends)`}`}
-      onInput={grow}
+      value={text.value}
+      onInput={({ currentTarget }) => {
+        text.value = currentTarget.value;
+      }}
       onPaste={({ clipboardData }) => addFiles(clipboardData?.files ?? [])}
       onKeyDown={pressed}
     />
   );
 }
 
-const FileList = (): VNode => (
-  <ul id="file-list" class="filters" aria-label="Files to send" hidden={files.value.length === 0}>
-    {files.value.map((file) => (
-      <li key={`${file.name} ${file.lastModified} ${file.size}`}>
-        <Token
-          name={file.name}
-          remove={() => {
-            files.value = files.value.filter((other) => other !== file);
-            focusBody();
-          }}
-        />
-      </li>
-    ))}
-  </ul>
-);
+function FileList(): VNode {
+  const { files } = draft.value;
+  return (
+    <ul id="file-list" class="filters" aria-label="Files to send" hidden={files.value.length === 0}>
+      {files.value.map((file) => (
+        <li key={`${file.name} ${file.lastModified} ${file.size}`}>
+          <Token
+            name={file.name}
+            remove={() => {
+              files.value = files.value.filter((other) => other !== file);
+              focusBody();
+            }}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
-import { useLayoutEffect } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { capital } from '../../../../core/model/capital.ts';
 import type { TextRun, Translation } from '../../../../core/model/content.ts';
 import type { MessageDetails, RepliedMessage } from '../../../../core/model/details.ts';
@@ -16,6 +16,7 @@ import { Quoting } from '../../parts/quoting.tsx';
 import { busily, toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { isNotice, notesOf, type StyledPart, styledParts, symbolOf, textOf } from '../../service/content.ts';
+import { repeatable } from '../../service/repeatable.ts';
 import { pathOfConversation } from '../../service/route.ts';
 import { keyName, namesOfKeys } from '../../service/service.ts';
 import { counted, hourOf, personOf, timeOf } from '../../service/words.ts';
@@ -245,8 +246,11 @@ function NotedMark({ noted, details }: MarkProps): VNode {
 
 function Retry({ conversation_id: recipient, body }: Message): VNode {
   const isDone = useSignal(false);
+  const retried = useRef(repeatable());
   const again = async (): Promise<void> => {
-    await call('messages', { method: 'POST', body: { recipient, body } });
+    await retried.current([], (idempotencyKey) =>
+      call('messages', { method: 'POST', idempotencyKey, body: { recipient, body } }),
+    );
     isDone.value = true;
     toast('Sent again');
   };

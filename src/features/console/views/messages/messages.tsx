@@ -16,7 +16,7 @@ import { type LiveEvent, onEvent } from '../../service/live.ts';
 import { currentRoute, goTo, type Route, type View } from '../../service/route.ts';
 import { ALL_PARTS, isDemo, isOwner, knownKeys, may, serves } from '../../service/service.ts';
 import { addressIn, reasonOf } from '../../service/words.ts';
-import { addFiles, Composer, clearComposer, focusBody, takeWriting } from './composer.tsx';
+import { addFiles, Composer, focusBody, takeWriting } from './composer.tsx';
 import {
   Conversations,
   focusConversation,
@@ -79,7 +79,7 @@ function showNone(isNew: boolean): void {
   thread.close();
   shownMessage = undefined;
   openState.value = { isNew };
-  clearComposer();
+  recipient.value = undefined;
   // The field appears only now.
   if (isNew) setTimeout(focusRecipient);
 }
@@ -108,8 +108,8 @@ async function showConversation(id: string, message: string | undefined): Promis
 
 function open(id: string, conversation: Conversation | undefined): void {
   openState.value = { id, isNew: false, conversation };
+  recipient.value = undefined;
   setTitle(conversation === undefined ? addressIn(id) : nameOf(conversation));
-  clearComposer();
 }
 
 /** Reads a conversation that the list has not loaded, and shows its name and details. */

@@ -123,6 +123,28 @@ describe('a document', () => {
   });
 });
 
+describe('a client that names no redirect address', () => {
+  const none = { redirect_uri: '' };
+
+  test('gets its code at its only address, and tokens for the code', async () => {
+    const { tunnel, revoked } = await door();
+    const program = await OAuthProgram.registered(tunnel);
+    const consent = consentOf(await (await program.authorize(none)).text());
+    const to = new URL((await decide(tunnel, consent, { key: KEY })).headers.get('location') ?? '');
+    expect(to.href).toMatch(`${REDIRECT}?code=`);
+    const answer = await program.redeem(to.searchParams.get('code') ?? '', none);
+    expect([answer.status, revoked]).toEqual([200, []]);
+  });
+
+  test('must name one of several; a wrong one at the token endpoint revokes the key', async () => {
+    const { tunnel, revoked } = await door();
+    const program = await OAuthProgram.registered(tunnel, { redirect_uris: [REDIRECT, `${REDIRECT}/other`] });
+    expect((await program.authorize(none)).status).toBe(400);
+    const answer = await program.redeem(await program.code(KEY), { redirect_uri: `${REDIRECT}/other` });
+    expect([answer.status, revoked]).toEqual([400, ['key1']]);
+  });
+});
+
 describe('what is open', () => {
   test('ends: consents after 10 minutes, codes after one, access after an hour', async () => {
     const { tunnel, clock, revoked } = await door();

@@ -93,7 +93,8 @@ export class AuthorizationServer implements OAuthService {
     assertOnce(query);
     await this.#tokens.endUnredeemed();
     const client = await this.#clients.find(query.get('client_id') ?? '');
-    const redirectUri = query.get('redirect_uri') ?? '';
+    const [only = '', ...others] = client.redirectUris;
+    const redirectUri = query.get('redirect_uri') || (others.length === 0 ? only : '');
     if (!isRedirectOf(client, redirectUri)) {
       return refused('The program wants the answer at an address that it has not registered.');
     }

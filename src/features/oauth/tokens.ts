@@ -110,7 +110,9 @@ export class OAuthTokens {
       throw wrong;
     }
     code.isSpent = true;
-    const isOwn = form.get('client_id') === code.clientId && form.get('redirect_uri') === code.redirectUri;
+    // OAuth 2.1 clients leave the address out, because PKCE already binds the code to them.
+    const redirectUri = form.get('redirect_uri') || code.redirectUri;
+    const isOwn = form.get('client_id') === code.clientId && redirectUri === code.redirectUri;
     const isTimely = this.#parts.clock.now() < code.untilMs;
     if (!isOwn || !isTimely || !isVerifier(form.get('code_verifier') ?? '', code.challenge)) {
       await this.#end(code.keyId);

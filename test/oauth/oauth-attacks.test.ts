@@ -307,6 +307,22 @@ describe('a client that nobody knows', () => {
   });
 });
 
+describe('a body that cannot be read', () => {
+  test.each([
+    ['register', 'application/json', '{"redirect_uris":', 'invalid_client_metadata'],
+    ['register', 'application/json', '', 'invalid_client_metadata'],
+    ['register', 'text/plain', '{}', 'invalid_client_metadata'],
+    ['token', 'application/json', '{}', 'invalid_request'],
+    ['token', 'application/x-www-form-urlencoded', Buffer.from([0xff]), 'invalid_request'],
+    ['revoke', 'application/json', '{}', 'invalid_request'],
+  ])('at /oauth/%s, as %s: %j, has an error of OAuth', async (path, type, body, error) => {
+    const { tunnel } = await door();
+    const headers = { 'content-type': type };
+    const answer = await tunnel(`${ISSUER}/oauth/${path}`, { method: 'POST', headers, body });
+    expect([answer.status, await answer.json()]).toEqual([400, { error, error_description: expect.any(String) }]);
+  });
+});
+
 describe('a parameter that comes twice', () => {
   test('is refused everywhere, because two readers would take different ones', async () => {
     const { tunnel } = await door();

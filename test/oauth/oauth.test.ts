@@ -6,7 +6,7 @@ import { readPublicDocument } from '../../src/features/oauth/public-document.ts'
 import { FakeClock } from '../support/fake-clock.ts';
 import { KEY } from '../support/http-gateway.ts';
 import { openIssuerHost } from '../support/issuer-host.ts';
-import { consentOf, decide, OAuthProgram, officialClient, REDIRECT, toolsWith } from '../support/oauth.ts';
+import { consentOf, decide, ISSUER, OAuthProgram, officialClient, REDIRECT, toolsWith } from '../support/oauth.ts';
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -201,6 +201,21 @@ test("strangers use up their own limit, and not the owner's", async () => {
   for (let at = 0; at < 11; at += 1) own.push((await gateway.get('/api/v1/messages')).status);
   expect(own).toEqual([...Array.from({ length: 10 }, () => 200), 429]);
 });
+
+test.each(['oauth-protected-resource', 'oauth-protected-resource/mcp', 'oauth-authorization-server'])(
+  'HEAD of %s has the headers of GET',
+  async (name) => {
+    const { tunnel } = await door();
+    const [head, get] = [
+      await tunnel(`${ISSUER}/.well-known/${name}`, { method: 'HEAD' }),
+      await tunnel(`${ISSUER}/.well-known/${name}`),
+    ];
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    for (const header of ['content-type', 'content-length']) {
+      expect(head.headers.get(header)).toBe(get.headers.get(header));
+    }
+  },
+);
 
 test("a program on the person's machine may answer at any port of its own address", async () => {
   const { tunnel } = await door();

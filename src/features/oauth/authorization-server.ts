@@ -44,7 +44,8 @@ export class AuthorizationServer implements OAuthService {
     const { method, path, query, form } = request;
     try {
       if (form !== undefined) assertOnce(form);
-      if (method === 'GET') return await this.#get(path, query);
+      const isMetadata = method === 'HEAD' && path.startsWith('/.well-known/');
+      if (method === 'GET' || isMetadata) return await this.#get(path, query);
       if (method !== 'POST') return undefined;
       if (path === '/oauth/register') return { status: 201, json: this.#clients.register(request.json) };
       if (form === undefined) return undefined;

@@ -7,7 +7,7 @@ import { KeylessRequests } from '../../core/http/keyless-requests.ts';
 import { isUninvited, sourceBySite } from '../../core/http/origin-policy.ts';
 import { RateLimit } from '../../core/http/rate-limit.ts';
 import type { OtherHost } from '../../core/http/server.ts';
-import { AppError } from '../../core/model/errors.ts';
+import { AppError, isAppError } from '../../core/model/errors.ts';
 import { problem } from '../../core/model/problems.ts';
 import type { McpCalls } from '../mcp/port.ts';
 import type { OAuthAnswer, OAuthService } from './ports.ts';
@@ -102,9 +102,19 @@ export class IssuerHost implements OtherHost {
     const { method, path, rawQuery, request } = exchange;
     const isPost = method === 'POST';
     const isRegistration = isPost && path === '/oauth/register';
-    const json = isRegistration ? await readJson(request, MAX_FORM_BYTES) : undefined;
-    const form = isPost && !isRegistration ? await readUrlEncoded(request) : undefined;
-    const answer = await this.#parts.oauth.answer({ method, path, query: new URLSearchParams(rawQuery), form, json });
+    const given: { json?: unknown; form?: URLSearchParams } = {};
+    try {
+      if (isRegistration) given.json = await readJson(request, MAX_FORM_BYTES);
+      else if (isPost) given.form = await readUrlEncoded(request);
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      // The errors of RFC 7591, 3.2.2, and RFC 6749, 5.2.
+      const code = isRegistration ? 'invalid_client_metadata' : 'invalid_request';
+      const status = error.status === 413 ? 413 : 400;
+      return answerOf({ status, json: { error: code, error_description: error.message } });
+    }
+    const query = new URLSearchParams(rawQuery);
+    const answer = await this.#parts.oauth.answer({ method, path, query, ...given });
     if (answer === undefined) throw problem('not_found');
     return answerOf(answer);
   }

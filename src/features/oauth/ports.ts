@@ -6,9 +6,9 @@ export interface OAuthRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   /** The fields of a posted form; undefined for other requests. */
-  readonly form: URLSearchParams | undefined;
+  readonly form?: URLSearchParams;
   /** The parsed JSON body of a request that registers a client. */
-  readonly json: unknown;
+  readonly json?: unknown;
 }
 
 /** The answer: JSON, a page, or a redirect. */

@@ -245,6 +245,12 @@ describe('an attachment', () => {
     await expect(rest('"v0"')).rejects.toThrow();
   });
 
+  test.each(['bytes=5-', 'bytes=10-'])('has no ranges for HEAD, such as %s', async (range) => {
+    const { gateway } = await openFile(10);
+    const { status, headers } = await gateway.call('HEAD', PATH, { headers: { range } });
+    expect([status, headers['content-length'], headers['content-range']]).toEqual([200, '10', undefined]);
+  });
+
   test('is closed when it is not read', async () => {
     const { gateway, file } = await openFile(10);
     expect((await gateway.call('HEAD', PATH)).headers['content-length']).toBe('10');

@@ -33,6 +33,18 @@ describe('a key that has ended', () => {
     expect(ends).toBe(1);
   });
 
+  test('because its owner moved its end into the past has its connections closed', () => {
+    const caller = service.caller();
+    let ends = 0;
+    caller.onEnd?.(() => {
+      ends += 1;
+    });
+    service.access.keys.change(idOf(caller), { dry_run: true });
+    expect(ends).toBe(0);
+    service.access.keys.change(idOf(caller), { expires_at: new Date(service.clock.now() - HOUR_MS).toISOString() });
+    expect(ends).toBe(1);
+  });
+
   test('is shown no event any more, also where nobody closed its connection', async () => {
     const soon = new Date(service.clock.now() + HOUR_MS).toISOString();
     const caller = service.caller({ scopes: ['events'], read: '*', expires_at: soon });

@@ -194,6 +194,7 @@ export class KeyRing implements Keys {
     key.stored = stored;
     this.#parts.note('key', stored.id, outcome);
     this.#watchExpiry();
+    if (!key.isAlive(this.#parts.clock.now())) key.end({ isRevoked: false });
     this.#parts.onChange(key, before);
   }
 

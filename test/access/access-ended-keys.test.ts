@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { LogEntry } from '../../src/core/model/event.ts';
@@ -80,6 +80,38 @@ describe('a key that has ended', () => {
     await service.clock.advance(25 * HOUR_MS);
     service.access.keys.revoke(idOf(caller));
     expect((await service.approvals.get(id, 0)).state).toBe('expired');
+  });
+});
+
+describe('a key that is revoked while the files of a send are copied', () => {
+  const hour = { sendAtMs: HOUR_MS, sendUntilMs: 2 * HOUR_MS };
+
+  test.each([
+    ['held', { approval: 'always' as const }, {}],
+    ['scheduled', {}, hour],
+  ])('leaves no %s send, and no copies', async (_state, settings, times) => {
+    await service.close();
+    const outbox = join(root, `outbox ${folders}`);
+    mkdirSync(outbox);
+    writeFileSync(join(outbox, 'a.txt'), 'a file');
+    service = new AccessSending(join(root, `with outbox ${folders}`), { roots: [outbox] });
+    const caller = service.caller(settings);
+    const { files } = service;
+    const copy = files.copy.bind(files);
+    const copied: string[] = [];
+    files.copy = async (id, ...given) => {
+      const kept = await copy(id, ...given);
+      copied.push(...(await files.paths(id, kept)));
+      service.access.keys.revoke(idOf(caller));
+      return kept;
+    };
+    const nowMs = service.clock.now();
+    const later = Object.fromEntries(Object.entries(times).map(([name, ms]) => [name, nowMs + ms]));
+    const request = { attachments: [join(outbox, 'a.txt')], ...later };
+    expect(await codeOf(service.send(caller, request))).toBe('recipient_not_allowed');
+    expect(await service.approvals.list({ state: 'held', waitMs: 0 })).toEqual([]);
+    expect(service.scheduler.openIds()).toEqual([]);
+    expect(copied.map((path) => existsSync(path))).toEqual([false]);
   });
 });
 

@@ -63,6 +63,7 @@ export class AccessSending {
   readonly state;
   readonly sender: Sender;
   readonly uploads: UploadStore;
+  readonly files: KeptCopies;
   readonly scheduler: SendScheduler;
   readonly scheduled: ScheduledSends;
   readonly access: LimitedAccess;
@@ -120,7 +121,8 @@ export class AccessSending {
       log: this.log,
       keptBytes: () => this.access.keptBytes(),
     });
-    const files = new KeptCopies({ rules, log: this.log });
+    this.files = new KeptCopies({ rules, log: this.log });
+    const { files } = this;
     const store = scheduledStore(this.state);
     const guests: RunParts['guests'] = {
       admitDue: (entry) => this.access.admitDue(entry),

@@ -37,16 +37,16 @@ export class AllowedSends {
   async send(request: SendRequest, to: string, idempotencyKey: IdempotencyKey): Promise<AllowedAnswer> {
     const { sender, deferrals, clock } = this.#parts;
     const { id: keyId } = this.#key.stored;
-    const queued = { ...request, recipient: to, idempotencyKey, keyId };
-    if (request.sendAtMs !== undefined) {
-      const deferred = await deferrals.add(queued, { keyId });
-      return { kind: 'deferred', deferred, replayed: deferred.replayed };
-    }
     const check = (): void => {
       assertStillAllowed(this.#parts, this.#key, to);
       this.#assertStillDirect(to);
     };
-    const { message, ...sent } = await sender.send({ ...queued, check });
+    const queued = { ...request, recipient: to, idempotencyKey, keyId, check };
+    if (request.sendAtMs !== undefined) {
+      const deferred = await deferrals.add(queued, { keyId });
+      return { kind: 'deferred', deferred, replayed: deferred.replayed };
+    }
+    const { message, ...sent } = await sender.send(queued);
     if (sent.replayed && sent.confirmed && !this.#mayBeOf(message)) {
       return { kind: 'sent', confirmed: false, message: provisional(request, clock.now()), replayed: true };
     }

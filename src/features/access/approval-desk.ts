@@ -188,8 +188,8 @@ export class ApprovalDesk {
 
   async #make(holding: Holding): Promise<StoredApproval> {
     const { keptFiles, host } = this.#core;
-    const { store, audit, onHeld } = this.#parts;
-    const { keyId, text, files: given, askedMs } = holding;
+    const { store, audit, check, onHeld } = this.#parts;
+    const { keyId, destination, text, files: given, askedMs } = holding;
     this.#assertRoom(keyId);
     const id = randomUUID();
     const { attachments, uploads = [] } = given;
@@ -200,6 +200,8 @@ export class ApprovalDesk {
     const createdMs = Math.max(host.clock.now(), askedMs);
     const approval = newApproval(holding, { id, attachments: held, createdMs, textHmac: audit.hmac(text) });
     try {
+      // The key may have been revoked or changed during the copy.
+      check(keyId, destination.to, destination.members);
       this.#assertRoom(keyId);
       store.prune(createdMs);
       store.add(approval);

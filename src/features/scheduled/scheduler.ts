@@ -113,6 +113,7 @@ export class SendScheduler implements Deferral {
     };
     let claim: ReturnType<DeferringStore['defer']>;
     try {
+      request.check?.();
       this.#assertRoom(by.keyId);
       store.prune(nowMs);
       claim = idempotency.defer(key, hash, { id, nowMs, untilMs: sendUntilMs }, () => store.add(entry));

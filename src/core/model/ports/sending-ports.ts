@@ -137,7 +137,7 @@ export interface SendRequest extends SendPreferences {
   readonly dryRun?: boolean;
   /** True if `attachments` are Postern's own copies, made when the send was held or deferred. */
   readonly areCopies?: boolean;
-  /** Called just before each part is handed to Messages. If it throws, the send ends. */
+  /** Called just before each part is handed to Messages, or the send is deferred. If it throws, the send ends. */
   readonly check?: () => void;
 }
 

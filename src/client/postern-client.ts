@@ -44,6 +44,13 @@ export { isPosternError, PosternError } from './postern-error.ts';
 export type * from './types.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:3001';
+
+/** Returns the URL of the API below a service's URL. Its path stays, such as that of a Mac at a hub or of a proxy. */
+function apiOf(url: string): URL {
+  const { origin, pathname } = new URL(url);
+  return new URL(`${origin}${pathname.replace(/\/?(?:api\/v1\/?)?$/, '')}/api/v1/`);
+}
+
 /** A typed client of the documented API. Every method that fails throws a PosternError. */
 export class PosternClient {
   readonly #base: URL;
@@ -58,9 +65,9 @@ export class PosternClient {
       throw new PosternError(0, { code: 'invalid_key', detail: 'The key is empty or contains a control character.' });
     }
     if (url !== undefined && socketPath !== undefined) throw new TypeError('Give `url` or `socketPath`, not both.');
-    this.#base = new URL('/api/v1/', socketPath === undefined ? (url ?? DEFAULT_URL) : 'http://localhost');
+    this.#base = apiOf(socketPath === undefined ? (url ?? DEFAULT_URL) : 'http://localhost');
     this.#socketPath = socketPath;
-    this.#address = socketPath ?? this.#base.origin;
+    this.#address = socketPath ?? this.#base.href.replace(/\/api\/v1\/$/, '');
     const transport = socketPath === undefined ? fetchTransport : socketTransport(socketPath);
     this.#requests = new Requests({ base: this.#base, address: this.#address, transport, timeoutMs, key });
     this.#key = key;

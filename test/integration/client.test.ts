@@ -73,6 +73,23 @@ describe('the client, against others', () => {
     expect(asked.slice(2)).toEqual(['GET /api/v1/status', 'POST /api/v1/messages', 'POST /api/v1/messages']);
   });
 
+  test.each([
+    ['', ''],
+    ['/', ''],
+    ['/macs/m2', '/macs/m2'],
+    ['/macs/m2/?x=1#y', '/macs/m2'],
+    ['/macs/m2/api/v1/', '/macs/m2'],
+  ])('asks below the path of its URL: %j', async (path, base) => {
+    let asked: string | undefined;
+    const server = createServer(({ url }, response) => {
+      asked = url;
+      response.end('[]');
+    });
+    await new PosternClient({ url: (await listeningAt(server)) + path, key: KEY }).messages();
+    expect(asked).toBe(`${base}/api/v1/messages`);
+    server.close();
+  });
+
   test.each(['{}', 'null', '[]', '[{}]', '"text"', '{"status":"ok"}', '<html>'])(
     'does not take what somebody else says for an answer: %s',
     async (text) => {

@@ -103,6 +103,7 @@ function openReaders(core: CoreBase & CoreMac & CoreEvents): CoreReaders {
     json,
     ready,
     wires: core.wires,
+    silentRows: (first, last) => core.chatLog.silentRows(first, last),
     rowNow: (rowId) => core.agedLog.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
     callerOf: (keyId) => core.guests.callerOf(keyId),
   });

@@ -53,7 +53,10 @@ function fixture(isAllowed = true) {
   const store = webhookStore(state, systemClock);
   const poster = new Poster({ version: '1', clock: systemClock, retryWaitsMs: [10, 10] });
   const rowNow = (rowId: number): LogEntry | undefined => messages.rows.get(rowId);
-  const events = new DeliveredEvents({ feed, rowNow, json: plainJson(), ready: () => undefined });
+  const events = new DeliveredEvents({
+    ...{ feed, rowNow, json: plainJson(), ready: () => undefined },
+    silentRows: () => 0,
+  });
   const dispatcher = new Dispatcher({ feed, events, store, poster, clock: systemClock, log });
   closers.push(() => dispatcher.close(0));
   /** Records a change of a row at that time. */

@@ -171,6 +171,18 @@ describe('a webhook', () => {
     ]);
   });
 
+  test('counts no row that causes no event as deleted', async () => {
+    const fixture = new WebhookFixture();
+    const receiver = await newReceiver();
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    fixture.messages.add(arrival(1), arrival(2, { isSilent: true }), arrival(3), arrival(4, { isSilent: true }));
+    fixture.channel.publish([arrival(1), arrival(3)]);
+    fixture.channel.skipTo(rowOffset(4));
+    await eventually(() => expect(fixture.dispatcher.status(id).row_id).toBe(4));
+    expect(rowsAt(receiver)).toEqual([1, 3]);
+    expect(fixture.dispatcher.deliveries(id).map(({ outcome }) => outcome)).toEqual(['delivered', 'delivered']);
+  });
+
   test('starts over with a replaced database, and no old row id is stored', async () => {
     const fixture = new WebhookFixture();
     let answer: (() => void) | undefined;

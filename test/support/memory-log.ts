@@ -65,6 +65,10 @@ export class MemoryLog implements MessageLog {
       .slice(0, limit);
   }
 
+  silentRows(first: number, last: number): number {
+    return this.#sorted().filter(({ rowId, isSilent }) => rowId >= first && rowId <= last && isSilent === true).length;
+  }
+
   newest(): Cursor {
     const row = this.#sorted().at(-1);
     return { offset: rowOffset(row?.rowId ?? 0), guid: row?.guid ?? null, inode: this.inode };

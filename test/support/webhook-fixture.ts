@@ -72,7 +72,9 @@ export class WebhookFixture {
     const poster = new Poster({ version: '1', clock, retryWaitsMs: this.#retryWaitsMs, allowedHosts });
     const { feed, store } = this;
     const rowNow = (rowId: number): LogEntry | undefined => this.messages.rows.get(rowId);
-    const events = new DeliveredEvents({ feed, rowNow, json: plainJson(), ready: () => undefined, ...this.#parts });
+    const silentRows = (first: number, last: number): number => this.messages.silentRows(first, last);
+    const plain = { feed, rowNow, silentRows, json: plainJson(), ready: () => undefined };
+    const events = new DeliveredEvents({ ...plain, ...this.#parts });
     this.dispatcher = new Dispatcher({
       feed,
       events,

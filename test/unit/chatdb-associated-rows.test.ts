@@ -120,6 +120,7 @@ describe('by kind, messages of apps are messages everywhere', () => {
       { guid: 'vote' },
       { guid: 'option' },
     ]);
+    expect([log.silentRows(1, newest.rowId), log.silentRows(1, 1)]).toEqual([2, 0]);
   });
 
   test('and are no reactions on the message that they name', async () => {

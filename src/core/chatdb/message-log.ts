@@ -43,6 +43,11 @@ export class ChatLog implements MessageLog {
     });
   }
 
+  /** Returns how many of the rows from `first` to `last` are in chat.db and cause no event (decision U5). */
+  silentRows(first: number, last: number): number {
+    return this.#connection.read(({ database, queries }) => Number(database.get(queries.silentRows, first, last)?.[0]));
+  }
+
   newest(): Cursor {
     return this.#connection.read(({ database, queries }) => {
       const row = database.get(queries.newest);

@@ -49,6 +49,8 @@ export interface Queries {
    * cannot represent exactly: the next read could not begin exactly behind such a row, and would repeat it.
    */
   readonly pendingRows: string;
+  /** Number of the rows in a range of row ids that cause no event. Parameters: first and last row id. */
+  readonly silentRows: string;
   /**
    * Length in bytes of each attributedBody in a range of row ids. SQLite knows the lengths without reading the bodies.
    * Undefined if the table has no such column. Parameters: row id before the first, last row id, limit.
@@ -104,6 +106,7 @@ export const queriesOf = perSchema((schema): Queries => {
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
     pendingRows: `SELECT ${PENDING_COLUMNS.select(pendingParts(schema))} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${Number.MAX_SAFE_INTEGER}
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
+    silentRows: `SELECT count(*) FROM message m WHERE m.ROWID BETWEEN ${INT_PARAM} AND ${INT_PARAM} AND ${isPartOfPoll(schema)}`,
     bodyLengths: schema.hasColumn('message', 'attributedbody')
       ? `SELECT length(m.attributedBody) FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${INT_PARAM}
          ORDER BY m.ROWID LIMIT ${INT_PARAM}`

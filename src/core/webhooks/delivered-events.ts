@@ -14,6 +14,8 @@ export interface DeliveredEventsParts {
   readonly feed: Pick<RowFeed, 'page' | 'changeGeneration'>;
   /** Reads a row again. Returns undefined if it was deleted from chat.db. */
   readonly rowNow: (rowId: number) => LogEntry | undefined;
+  /** Returns how many of these rows are in chat.db and cause no event. */
+  readonly silentRows: (first: number, last: number) => number;
   readonly json: EventJson;
   /** The serialisers of other programs' protocols that are switched on. Key: the protocol. */
   readonly wires?: ReadonlyMap<string, WireEventJson> | undefined;
@@ -33,6 +35,11 @@ export class DeliveredEvents {
 
   rowNow(rowId: number): LogEntry | undefined {
     return this.#parts.rowNow(rowId);
+  }
+
+  /** Reports whether one of these rows, which have no event, was deleted. */
+  hasLost(first: number, last: number): boolean {
+    return this.#parts.silentRows(first, last) < last - first + 1;
   }
 
   /**

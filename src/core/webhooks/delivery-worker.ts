@@ -83,7 +83,7 @@ export class DeliveryWorker {
       },
       first: () => (this.#replay === 'none' ? undefined : this.#replayNext()),
       handle: (entry) => this.#handle(entry),
-      gone: (first, last) => goneRecord(id, first, last, clock),
+      gone: (first, last) => (parts.events.hasLost(first, last) ? goneRecord(id, first, last, clock) : undefined),
       progress: (offset, record) => progress.note(id, offset, record),
     };
     this.#consumer = feed.consume(task, { changes: wantsChanges(webhook) });

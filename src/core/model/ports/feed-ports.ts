@@ -99,8 +99,8 @@ export interface ConsumerTask<Outcome> {
    */
   handle(entry: LogEntry): Promise<Handled<Outcome>>;
   /**
-   * Returns the outcome to record for the rows from `firstRowId` to `lastRowId`, which were deleted from chat.db before
-   * they were handled (decision F4); undefined for none.
+   * Returns the outcome to record for the rows from `firstRowId` to `lastRowId`, which have no event: they were deleted
+   * from chat.db before they were handled (decision F4), or cause none (decision U5). Returns undefined for none.
    */
   gone(firstRowId: number, lastRowId: number, options: FeedOptions): Outcome | undefined;
   /**

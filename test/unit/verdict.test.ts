@@ -55,6 +55,13 @@ describe('the verdict of a hub', () => {
     });
   });
 
+  test('promises the events of a Mac that is away only for when it is back', () => {
+    expect(verdict([mac('m1', 'present'), mac('m2', 'away')]).next).toBe(
+      'Everything else continues. Its events come once it is back.',
+    );
+    expect(verdict([mac('m1', 'away'), mac('m2', 'away')]).next).toMatch(/Their events come once they are back\.$/);
+  });
+
   test('says of a machine in trouble and of a webhook that loses events what each means', () => {
     const macs = [{ ...mac('m2', 'present'), machines: [machine('m2', { problem: 'Its certificate ends.' })] }];
     const webhooks = [{ ...webhook('failing', 'Front door'), consecutive_failures: 3 }];

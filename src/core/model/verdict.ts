@@ -84,9 +84,10 @@ function hubVerdict(
       ? ''
       : ` ${capital(inWords(others.length))} more ${others.length === 1 ? 'machine needs' : 'machines need'} a look.`;
   const reason = worst === undefined ? 'Everything else continues.' : `${worst.next}${also}`;
-  const later = worst === undefined ? 'Missed events are delivered later.' : '';
+  const back = away.length === 1 ? 'Its events come once it is back.' : 'Their events come once they are back.';
+  const later = away.length > 0 ? back : 'Missed events are delivered later.';
   const kept = webhooks.some(isDropping) ? whatIsKept(webhooks) : later;
-  const next = [reason, kept].filter(Boolean).join(' ');
+  const next = worst === undefined || webhooks.some(isDropping) ? `${reason} ${kept}` : reason;
   return {
     tone: away.length === macs.length && macs.length > 0 ? 'bad' : 'warn',
     // The id of a Mac or a machine stays as it is.

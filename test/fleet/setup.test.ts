@@ -98,7 +98,7 @@ describeWithNats('setting a fleet up', () => {
     expect(refused.stderr).toContain('already m7');
     expect(parseMembership(readFileSync(join(mac, 'fleet/member.line'), 'utf8')).member).toBe('m7');
     const hub = newMac();
-    const joined = await postern(['fleet', 'join', '--config-dir', hub, '--file', join(dir, 'hub.line')]);
+    const joined = await postern(['fleet', 'join', '--hub', '--config-dir', hub, '--file', join(dir, 'hub.line')]);
     expect(joined.stdout).toContain('This machine is a hub');
   });
 
@@ -113,21 +113,31 @@ describeWithNats('setting a fleet up', () => {
 
   test('doctor at a hub that does not run says how to start it', async () => {
     const hub = newMac();
-    await postern(['fleet', 'join', '--config-dir', hub, '--file', join(await newFleet(), 'hub.line')]);
+    await postern(['fleet', 'join', '--hub', '--config-dir', hub, '--file', join(await newFleet(), 'hub.line')]);
     expect((await postern(['doctor', '--config-dir', hub])).stdout).toContain(`postern hub --config-dir ${hub}`);
   });
 
-  test.each(['', 'postern-fleet:', 'postern-fleet:e30', 'something else'])(
-    'the line %j is refused, and nothing written',
-    async (line) => {
-      const mac = newMac();
-      const before = readFileSync(join(mac, 'config.toml'), 'utf8');
-      const refused = await postern(['fleet', 'join', '--config-dir', mac], `${line}\n`);
-      expect(refused.code).not.toBe(0);
-      expect(readFileSync(join(mac, 'config.toml'), 'utf8')).toBe(before);
-      expect(existsSync(join(mac, 'fleet'))).toBe(false);
-    },
-  );
+  test.each([
+    ['', 'it is empty'],
+    ['postern-fleet:', 'it is cut off or damaged (14 characters)'],
+    ['postern-fleet:e30', 'it was made by another version of Postern, or is incomplete'],
+    ['something else', 'it does not begin with postern-fleet:'],
+    ['postern-fleet:e30 postern-fleet:e30', 'it is more than one line, or has spaces in it'],
+  ])('the line %j is refused with its reason, and nothing written', async (line, reason) => {
+    await refuses(newMac(), `${line}\n`, [], reason);
+  });
+
+  test('a line of another kind, or the beginning of one, is named', async () => {
+    const dir = await newFleet();
+    const ofMac = (await postern(['fleet', 'add', 'm7', '--dir', dir])).stdout;
+    const ofHubs = readFileSync(join(dir, 'hub.line'), 'utf8');
+    await refuses(newMac(), ofMac.slice(0, 200), [], 'cut off or damaged (200 characters)');
+    await refuses(newMac(), ofMac, ['--hub'], 'This is the line of the Mac m7, not of the hubs.');
+    await refuses(newMac(), ofHubs, [], 'This is the line of the hubs.\n  At a hub, add --hub.');
+    const mac = newMac();
+    writeFileSync(join(mac, 'state.db'), '');
+    await refuses(mac, ofHubs, ['--hub'], `${mac} is the folder of a Mac.\n  Name the folder of the hub`);
+  });
 
   test('a new content key comes in three steps, in which every machine opens what any other seals', async () => {
     const folder = FleetFolder.open(await newFleet());
@@ -147,6 +157,15 @@ describeWithNats('setting a fleet up', () => {
     expect(folder.rotateKey(afterMs, true)).toBe('ended');
   });
 });
+
+/** Expects that joining with this line fails, says why, and writes nothing. */
+async function refuses(folder: string, line: string, options: readonly string[], reason: string): Promise<void> {
+  const before = readFileSync(join(folder, 'config.toml'), 'utf8');
+  const refused = await postern(['fleet', 'join', '--config-dir', folder, ...options], line);
+  expect(refused).toMatchObject({ code: 65, stderr: expect.stringContaining(reason) });
+  expect(readFileSync(join(folder, 'config.toml'), 'utf8')).toBe(before);
+  expect(existsSync(join(folder, 'fleet'))).toBe(false);
+}
 
 async function newFleet(): Promise<string> {
   const dir = join(temporaryFolder(), 'fleet');

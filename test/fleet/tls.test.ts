@@ -46,9 +46,9 @@ describeWithNats('a fleet whose server has a certificate', () => {
     const mac = newFolder(`[backend]\nchat_db_path = "${chatDb()}"\nosascript_path = "/usr/bin/false"\n`);
     await joined(line, mac);
     const hub = newFolder();
-    expect((await run(['fleet', 'join', '--config-dir', hub, '--file', join(dir, 'hub.line')])).stdout).toContain(
-      `let it in. Start or restart it: postern hub --config-dir ${hub}`,
-    );
+    expect(
+      (await run(['fleet', 'join', '--hub', '--config-dir', hub, '--file', join(dir, 'hub.line')])).stdout,
+    ).toContain(`let it in. Start or restart it: postern hub --config-dir ${hub}`);
     const running = [['serve', mac] as const, ['hub', hub] as const].map(([command, folder]) =>
       startPostern([command, '--config-dir', folder], { env: ENV }),
     );

@@ -1,5 +1,5 @@
 import { firstLaunch, type ServeOptions } from '../../../core/cli/commands/serve-command.ts';
-import { type Context, EXIT } from '../../../core/cli/context.ts';
+import { type Context, EXIT, quoted } from '../../../core/cli/context.ts';
 import { refuseConfig, runService, withLog } from '../../../core/cli/run-service.ts';
 import { readConfig } from '../../../core/config/config-file.ts';
 import { configFolder } from '../../../core/config/environment.ts';
@@ -13,7 +13,10 @@ export function runHub({ configDir, supervised = false }: ServeOptions, context:
     if (reading.state === 'absent') {
       reading = firstLaunch(folder, context);
       if (reading.state === 'usable') {
-        stdout('The hub is not running yet. Join the fleet with "postern fleet join", then start it again.');
+        stdout(
+          'The hub is not running yet. Join the fleet, then start it again:',
+          `  postern fleet join --hub --file hub.line --config-dir ${quoted(folder)}`,
+        );
         return EXIT.ok;
       }
     }

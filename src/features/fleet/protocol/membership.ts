@@ -4,8 +4,6 @@ import { Envelope, fleetKeys, memberKeys } from './envelope.ts';
 import { isMember } from './subjects.ts';
 
 const PREFIX = 'postern-fleet:';
-/** More than a line with three servers and a chain of certificates needs. */
-const MAX_LINE = 64 * 1024;
 
 /** All that a Mac or a hub needs to take part. It is a secret: anybody who has it is that member. */
 export interface Membership {
@@ -30,16 +28,17 @@ export function membershipLine({ member, servers, seed, ca, keys }: Membership):
 /** Throws AppError `fleet_line_unusable`, whose message shows nothing of the line. */
 export function parseMembership(text: string): Membership {
   const line = text.trim();
-  if (line.startsWith(PREFIX) && line.length <= MAX_LINE) {
-    try {
-      return checked(
-        JSON.parse(Buffer.from(line.slice(PREFIX.length), 'base64url').toString('utf8')) as Partial<Membership>,
-      );
-    } catch (error) {
-      if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
-    }
+  if (line === '') throw unusable('it is empty');
+  if (!line.startsWith(PREFIX)) throw unusable(`it does not begin with ${PREFIX}`);
+  if (/\s/.test(line)) throw unusable('it is more than one line, or has spaces in it');
+  try {
+    return checked(
+      JSON.parse(Buffer.from(line.slice(PREFIX.length), 'base64url').toString('utf8')) as Partial<Membership>,
+    );
+  } catch (error) {
+    if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
+    throw unusable(`it is cut off or damaged (${line.length} characters)`);
   }
-  throw unusable('it is not one line as "postern fleet" prints it');
 }
 
 /** Reads the line in a file. Throws AppError `fleet_file_unreadable` or `fleet_line_unusable`. */
@@ -86,6 +85,6 @@ function isTexts(given: unknown): given is readonly string[] {
 
 function unusable(reason: string): AppError {
   return new AppError('fleet_line_unusable', `The line of the fleet cannot be used: ${reason}.`, {
-    hint: 'Print it again where the fleet was set up, with "postern fleet add", and copy it whole.',
+    hint: 'Copy it whole from where the fleet was set up: "postern fleet add" prints it for a Mac, hub.line has it for hubs.',
   });
 }

@@ -37,7 +37,8 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
     .command('join')
     .description('Make this machine a Mac or a hub of a fleet. Asks for the line, or reads it from a pipe or a file.')
     .option('--file <file>', 'read the line from a file', nonEmpty)
-    .addHelpText('after', helpExamples('postern fleet join', 'postern fleet join --file hub.line'))
+    .option('--hub', 'this is a hub, and the line that of the hubs')
+    .addHelpText('after', helpExamples('postern fleet join', 'postern fleet join --hub --file hub.line'))
     .action(runs(reported(async () => (await import('./join-command.ts')).joinFleet)));
   located(fleet.command('revoke'))
     .description('Remove a Mac from the fleet. The servers refuse its line after their next reload.')

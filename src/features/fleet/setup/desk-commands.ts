@@ -154,7 +154,7 @@ function introduction(
     `Wrote the keys of a new fleet to ${folder.path}. Keep that folder private: whoever has it controls the fleet.`,
     '',
     `  server/    for the servers: ${files.map(({ config }) => config).join(', ')}, users.conf${isLocal ? '' : ', tls/'}`,
-    '  hub.line   for every hub, which joins with: postern fleet join --file hub.line',
+    '  hub.line   for every hub, which joins with: postern fleet join --hub --file hub.line',
     '  operator/  stays here',
     '',
     'Next:',

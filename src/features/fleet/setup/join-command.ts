@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type ClientContext, type CommonOptions, EXIT, quoted } from '../../../core/cli/context.ts';
 import { checkConfigText, configPath, readConfig, replaceFile } from '../../../core/config/config-file.ts';
@@ -8,6 +8,7 @@ import { type Membership, membershipLine, parseMembership, readMembership } from
 
 interface JoinOptions extends CommonOptions {
   readonly file?: string;
+  readonly hub?: boolean;
 }
 
 /** `postern fleet join`: makes this machine what the line says, and tells whether the servers let it in. */
@@ -16,6 +17,7 @@ export async function joinFleet(options: JoinOptions, context: ClientContext): P
   const folder = configFolder(options.configDir, environment);
   const known = ownFile(folder, context);
   const membership = parseMembership(await lineOf(options, context));
+  assertKind(membership, options, folder);
   assertSame(known, membership);
   const files = join(folder, 'fleet');
   mkdirSync(files, { recursive: true, mode: 0o700 });
@@ -51,6 +53,23 @@ function ownFile(folder: string, { environment }: ClientContext): string | undef
   if (reading.state === 'unusable') throw unwritten(folder, reading.mistakes);
   const file = reading.config.features.fleet?.file;
   return typeof file === 'string' && file !== '' ? file : undefined;
+}
+
+/** A hub that got the line of a Mac would start as nothing, and a Mac with the line of the hubs would have all keys. */
+function assertKind({ member }: Membership, { hub: isHub = false }: JoinOptions, folder: string): void {
+  if (member !== undefined && isHub) {
+    throw new AppError('fleet_line_of_a_mac', `This is the line of the Mac ${member}, not of the hubs.`, {
+      hint: 'A hub joins with hub.line, from the folder of the fleet. On the Mac, leave out --hub.',
+    });
+  }
+  if (member === undefined && (!isHub || existsSync(join(folder, 'state.db')))) {
+    const where = isHub ? `, and ${folder} is the folder of a Mac` : '';
+    throw new AppError('fleet_line_of_a_hub', `This is the line of the hubs${where}.`, {
+      hint: isHub
+        ? 'Name the folder of the hub with --config-dir.'
+        : 'At a hub, add --hub. A Mac joins with the line that "postern fleet add" prints.',
+    });
+  }
 }
 
 /** A machine changes its line, but not by accident its name. */

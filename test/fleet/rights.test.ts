@@ -14,7 +14,15 @@ const MACS = ['m7', 'm8', 'm70', 'hub'];
 /** Every subject with a meaning in a fleet, and the calls of JetStream for every stream and consumer. */
 const SUBJECTS = [
   ...MACS.flatMap((mac) => [
-    ...[`ev.${mac}`, `ev.${mac}.a`, `an.${mac}.a`, `rq.${mac}.any`, `rq.${mac}.at.one`, `rq.${mac}.to.a`],
+    ...[
+      `ev.${mac}`,
+      `ev.${mac}.a`,
+      `an.${mac}.a`,
+      `an.${mac}.here.one`,
+      `rq.${mac}.any`,
+      `rq.${mac}.at.one`,
+      `rq.${mac}.to.a`,
+    ],
     ...[`${inboxPrefix(mac)}.one.x`, `$KV.webhooks.${mac}`, `$KV.claims.${mac}`, `wd.${mac}`],
   ]),
   ...['_INBOX.x', `${inboxPrefix(hubName('h1'))}.x`, 'rq.all.who', 'anything', '$SYS.REQ.SERVER.PING'],
@@ -34,8 +42,8 @@ const SUBJECTS = [
 ];
 
 /** What a Mac needs, written down independently of the code. */
-const MAC_PUBLISHES = ['ev.m7.a', 'an.m7.a', '$JS.API.STREAM.INFO.EV'];
-const MAC_READS = ['rq.m7.any', 'rq.m7.at.one', 'rq.m7.to.a', 'rq.all.who', '_INBOX_m7.one.x'];
+const MAC_PUBLISHES = ['ev.m7.a', 'an.m7.a', 'an.m7.here.one', '$JS.API.STREAM.INFO.EV'];
+const MAC_READS = ['an.m7.here.one', 'rq.m7.any', 'rq.m7.at.one', 'rq.m7.to.a', 'rq.all.who', '_INBOX_m7.one.x'];
 const HUB_MAY_NOT =
   /^(?:ev\.|an\.|anything|_INBOX|\$SYS|\$JS\.API\.STREAM\.(?!INFO\.|MSG\.GET\.)|\$JS\.API\.DIRECT|\$JS\.API\.CONSUMER\.(?:NAMES|LIST))/;
 
@@ -84,7 +92,7 @@ describeWithNats('the rights at the broker', () => {
     expect(await allowed(await mac(), 'publish')).toHaveLength(MAC_PUBLISHES.length);
   });
 
-  test('a Mac hears its own requests and inbox', async () => {
+  test('a Mac hears its own requests and inbox, and machines with its name', async () => {
     expect(await allowed(await mac(), 'subscription')).toEqual(MAC_READS.toSorted(bySubjects));
   });
 

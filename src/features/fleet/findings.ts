@@ -7,6 +7,7 @@ import type { BackendHealth } from '../../core/model/ports/reading-ports.ts';
 import type { FleetReport } from './agent/agent.ts';
 import { certificateFinding, DESK } from './protocol/certificate-end.ts';
 import { isOpenToOthers, type Membership, readMembership } from './protocol/membership.ts';
+import { ONE_NAME_EACH } from './protocol/names.ts';
 import { EVENTS, STREAMS, unlessMissing } from './protocol/subjects.ts';
 import { connectAs, managerOf } from './setup/connections.ts';
 
@@ -77,7 +78,7 @@ function reported(membership: Membership, report: FleetReport | undefined): read
   }
   const advice = `Clients of this Mac are still served. ${adviceFor(problem, membership)}`;
   return [
-    finding('warning', 'fleet', `This Mac, ${mac}, cannot publish at the moment: ${problem}.`, advice),
+    finding('warning', 'fleet', `This Mac, ${mac}, has a problem with its fleet: ${problem}.`, advice),
     ...certificate,
   ];
 }
@@ -119,6 +120,7 @@ async function servers(membership: Membership): Promise<readonly Finding[]> {
 }
 
 function adviceFor(refusal: string, { servers: addresses }: Membership): string {
+  if (/has the name/.test(refusal)) return ONE_NAME_EACH;
   if (/authorization/i.test(refusal)) {
     return 'The servers do not know its key. Was it revoked? Have the servers reloaded users.conf (nats-server --signal reload)?';
   }

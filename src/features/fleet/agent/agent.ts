@@ -9,8 +9,10 @@ import type { RunCommand } from '../../../core/runtime/command.ts';
 import type { fleetSchema } from '../document.ts';
 import { FleetConnection } from '../protocol/connection.ts';
 import { envelopeOf, type Membership, readMembership } from '../protocol/membership.ts';
+import { ONE_NAME_EACH } from '../protocol/names.ts';
 import type { FleetValues } from '../settings.ts';
 import { Answers } from './answers.ts';
+import { Namesake } from './namesake.ts';
 import { EventPublisher } from './publisher.ts';
 import { type AgentStore, agentStore } from './store.ts';
 
@@ -36,22 +38,35 @@ export async function openAgent(core: Core, values: FleetValues): Promise<Runnin
   };
   const store = agentStore(core.state);
   const machine = values.machine || (await machineOfHardware(member, run)) || store.ownMachine();
-  const sinceMs = store.since(member, machine, clock.now());
   const connection = new FleetConnection(membership, { clock, log, name: `${member}.${machine}` });
   const shared = { member, machine, clock, log, connection, envelope: () => envelope };
-  const publisher = new EventPublisher({ ...shared, store, core, values });
-  const status = (): FleetReport => statusOf(core, { member, machine, store, connection, publisher });
+  const namesake = new Namesake({
+    ...shared,
+    onChange() {
+      if (namesake.isFirst) answers.stop();
+      else if (connection.isConnected) answers.start();
+      publisher.doubt();
+    },
+  });
+  const publisher = new EventPublisher({ ...shared, store, core, values, mayPublish: () => !namesake.isFirst });
+  const status = (): FleetReport => statusOf(core, { member, machine, store, connection, publisher, namesake });
   let serviceUrl = '';
   const answers = new Answers({
     ...shared,
     serviceUrl: () => serviceUrl,
     ownerKey: core.config.auth.apiKey,
-    report: () => ({ ...machineReport(core, status(), publisher.trouble), sinceMs }),
+    report: () => ({
+      ...machineReport(core, status(), namesake.trouble ?? publisher.trouble),
+      sinceMs: store.since(member, machine, clock.now()),
+    }),
   });
   return {
     start({ url }) {
       serviceUrl = url;
-      connection.onConnect(() => answers.start());
+      connection.onConnect(() => {
+        namesake.start();
+        if (!namesake.isFirst) answers.start();
+      });
       connection.onDisconnect(() => answers.stop());
       publisher.start();
       // Only now, because a starting service keeps the memory that its garbage took.
@@ -59,6 +74,7 @@ export async function openAgent(core: Core, values: FleetValues): Promise<Runnin
     },
     async close() {
       answers.stop();
+      namesake.stop();
       await publisher.close();
       await connection.close();
     },
@@ -66,6 +82,10 @@ export async function openAgent(core: Core, values: FleetValues): Promise<Runnin
     warning() {
       const { problem } = status();
       if (problem === null) return undefined;
+      if (namesake.trouble !== undefined) {
+        const text = `In the fleet, ${namesake.trouble}. ${ONE_NAME_EACH}`;
+        return { code: 'fleet_refused', tone: 'warn', title: 'Two machines of the fleet have one name', text };
+      }
       const text = `Events wait to be published to the fleet: ${problem}.`;
       return { code: 'fleet_away', tone: 'warn', title: 'The fleet cannot be reached', text };
     },
@@ -79,20 +99,21 @@ interface Parts {
   readonly store: AgentStore;
   readonly connection: FleetConnection;
   readonly publisher: EventPublisher;
+  readonly namesake: Namesake;
 }
 
-function statusOf({ feed }: Core, { member, machine, store, connection, publisher }: Parts): FleetReport {
+function statusOf({ feed }: Core, { member, machine, store, connection, publisher, namesake }: Parts): FleetReport {
   const { certificateEnd: end, isConnected } = connection;
   const published = store.position()?.rowId;
   return {
     mac: member,
     machine,
-    state: isConnected ? 'connected' : 'away',
+    state: isConnected ? (namesake.isFirst ? 'refused' : 'connected') : 'away',
     published_row: published ?? null,
     behind: Math.max(0, feed.lastPublished().rowId - (published ?? 0)),
     late: store.late(),
     certificate_ends: end === undefined ? null : new Date(end).toISOString(),
-    problem: connection.trouble ?? publisher.trouble ?? null,
+    problem: connection.trouble ?? namesake.trouble ?? publisher.trouble ?? null,
   };
 }
 

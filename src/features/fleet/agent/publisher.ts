@@ -36,6 +36,8 @@ export interface EventPublisherParts {
   readonly log: Log;
   readonly core: Core;
   readonly values: FleetValues;
+  /** False while another process with the name of this machine publishes. */
+  readonly mayPublish: () => boolean;
 }
 
 /**
@@ -62,7 +64,7 @@ export class EventPublisher implements ConsumerTask<undefined> {
     this.#check = new StreamCheck(parts);
     this.#wakeup = new Wakeup(clock);
     this.#consumer = core.feed.consume(this, { changes: values.changes });
-    this.#offConnection = [connection.onConnect(() => this.#doubt()), connection.onDisconnect(() => this.#doubt())];
+    this.#offConnection = [connection.onConnect(() => this.doubt()), connection.onDisconnect(() => this.doubt())];
   }
 
   /** Why events cannot be published; undefined while they can. */
@@ -74,7 +76,7 @@ export class EventPublisher implements ConsumerTask<undefined> {
     this.#consumer.start();
     // Another leader, or a restored store, may have lost the end of the stream.
     this.#cancelLook = every(this.#parts.clock, LOOK_MS, async () => {
-      if (await this.#isInDoubt()) this.#doubt();
+      if (await this.#isInDoubt()) this.doubt();
     });
   }
 
@@ -85,6 +87,13 @@ export class EventPublisher implements ConsumerTask<undefined> {
     this.#consumer.stop();
     this.#wakeup.close();
     await this.#consumer.ended;
+  }
+
+  /** Makes the publisher ask, before the next event, whether it may publish and what the stream has. */
+  doubt(): void {
+    this.#stream = undefined;
+    this.#wakeup.wake();
+    this.#consumer.wake();
   }
 
   storedOffset(): Offset {
@@ -113,7 +122,7 @@ export class EventPublisher implements ConsumerTask<undefined> {
       const known = before?.created === stream.created ? before.sequence : 0;
       // A new event behind the newest known one shows that the stream has lost its end.
       if (sequence !== TAKEN && sequence <= known) {
-        this.#doubt();
+        this.doubt();
         return { isDone: false };
       }
       store.setMark({ created: stream.created, subject, sequence: Math.max(known, sequence) });
@@ -169,7 +178,7 @@ export class EventPublisher implements ConsumerTask<undefined> {
   async #prepare(): Promise<void> {
     const { connection, store, log, core, values } = this.#parts;
     if (this.#isClosed) return;
-    if (!connection.isConnected) return this.#wakeup.wait();
+    if (!connection.isConnected || !this.#parts.mayPublish()) return this.#wakeup.wait();
     if (this.#failures > 0) await this.#wakeup.wait(PAUSE_MS);
     if (this.#isClosed || !connection.isConnected) return;
     try {
@@ -204,12 +213,6 @@ export class EventPublisher implements ConsumerTask<undefined> {
     } catch {
       return false; // A publish that fails says so itself.
     }
-  }
-
-  #doubt(): void {
-    this.#stream = undefined;
-    this.#wakeup.wake();
-    this.#consumer.wake();
   }
 
   #failed(error: unknown): void {

@@ -3,6 +3,10 @@ export const MEMBER = /^[a-z0-9-]{1,32}$/;
 /** The form of a machine's name. */
 export const MACHINE = /^[a-z0-9-]{1,40}$/;
 
+/** What to do about two machines of one member with one name. */
+export const ONE_NAME_EACH =
+  'Stop one of the two, or give it another name: "machine" under [fleet] in its config.toml.';
+
 /** Returns whether a member may have this name. `all` is in subjects of all members. */
 export function isMember(name: string): boolean {
   return MEMBER.test(name) && name !== 'all';

@@ -51,6 +51,11 @@ export function answerSubject(member: string, call: string): string {
   return `an.${member}.${call}`;
 }
 
+/** The subject at which machines with this name, of which there should be one, hear each other. */
+export function presenceSubject(member: string, machine: string): string {
+  return `an.${member}.here.${machine}`;
+}
+
 export function whoAnswers(question: string): string {
   return `an.*.${question}`;
 }

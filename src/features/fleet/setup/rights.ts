@@ -1,4 +1,13 @@
-import { BUCKETS, EVENTS, eventsOf, hubName, inboxPrefix, STREAMS, WHO } from '../protocol/subjects.ts';
+import {
+  BUCKETS,
+  EVENTS,
+  eventsOf,
+  hubName,
+  inboxPrefix,
+  presenceSubject,
+  STREAMS,
+  WHO,
+} from '../protocol/subjects.ts';
 
 /** The subjects that a user of the broker may publish and subscribe to. The broker refuses all others. */
 export interface Rights {
@@ -12,7 +21,7 @@ const API = '$JS.API';
 export function macRights(member: string): Rights {
   return {
     publish: [eventsOf(member), `an.${member}.>`, `${API}.STREAM.INFO.${EVENTS}`],
-    subscribe: [`rq.${member}.>`, WHO, `${inboxPrefix(member)}.>`],
+    subscribe: [`rq.${member}.>`, WHO, presenceSubject(member, '*'), `${inboxPrefix(member)}.>`],
   };
 }
 

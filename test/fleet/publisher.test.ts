@@ -141,6 +141,20 @@ describeWithNats('a Mac that publishes', () => {
     expect(mac.log.lines.filter(({ message }) => message.includes('has lost events'))).toEqual([]);
   });
 
+  test('rows older than the first backfill are not taken for lost after a restart', async () => {
+    const mac = fleet.mac('m7');
+    for (const text of ['old', 'older']) mac.write(text, undefined, Date.now() - 48 * HOUR_MS);
+    await mac.start();
+    mac.write('first');
+    await fleet.bodies('m7', 1);
+    await mac.fleet(({ behind }) => behind === 0);
+    await mac.stop();
+    await mac.start();
+    mac.write('second');
+    expect(await fleet.bodies('m7', 2)).toEqual(['first', 'second']);
+    expect(mac.log.lines.filter(({ message }) => message.includes('has lost events'))).toEqual([]);
+  });
+
   test('a full store refuses, and health says so until there is room', async () => {
     const mac = fleet.mac('m7');
     await fleet.server.limitStore(3000);

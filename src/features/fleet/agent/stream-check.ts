@@ -1,5 +1,5 @@
 import type { StreamInfo } from '@nats-io/jetstream';
-import { DAY_MS, HOUR_MS } from '../../../core/model/durations.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../core/model/durations.ts';
 import { isRowEntry, type LogEntry } from '../../../core/model/event.ts';
 import { isShownByDefault } from '../../../core/model/narrowing.ts';
 import { type Offset, rowOffset } from '../../../core/model/offset.ts';
@@ -52,7 +52,7 @@ export class StreamCheck {
 
   /** Returns the position up to which the stream has everything of the last rows. */
   async #lastKept(position: Offset, mark: Mark, stream: StreamInfo): Promise<Offset> {
-    const since = oldestMs(stream, this.#parts.clock.now()) + HOUR_MS;
+    const since = this.#expectedSince(stream);
     const recent = this.#entries(back(position, OVERLAP), position).filter((entry) => dateOf(entry) >= since);
     // What has expired is not lost: after a long silence, the last event that was taken is no longer there.
     const marked = mark.sequence >= stream.state.first_seq ? [mark.subject] : [];
@@ -69,6 +69,14 @@ export class StreamCheck {
       }
     }
     return floor;
+  }
+
+  /** Returns from which date on the stream should have every row: one older than the first backfill was never published. */
+  #expectedSince(stream: StreamInfo): number {
+    const { store, member, machine, clock, values } = this.#parts;
+    const beganMs = Math.max(store.since(member, machine, clock.now()), Date.parse(stream.created));
+    const first = beganMs - values.backfillHours * HOUR_MS + MINUTE_MS;
+    return Math.max(first, oldestMs(stream, clock.now()) + HOUR_MS);
   }
 
   /** Returns the events that should be in the stream after `from`, up to `to`. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type ClientOffset, decodeOffset } from '../model/offset.ts';
 
-const MEANING = 'A row id, 0 for everything, or an `offset` from the service.';
+const MEANING = '0 for everything, or an `offset` from the service. A Mac also takes a row id.';
 
 /** The query parameter `after`: the offset after which a client continues (decision I1). */
 export const afterParameter = z
@@ -38,5 +38,5 @@ function clientOffset(what: string) {
 export const AFTER_MISTAKE = `${mistake('`after`').slice(0, -1)}, or "latest".`;
 
 function mistake(what: string): string {
-  return `${what} must be a row id (a whole number, 0 or more) or an offset from the service.`;
+  return `${what} must be 0 or an offset from the service; a Mac also takes a row id (a whole number).`;
 }

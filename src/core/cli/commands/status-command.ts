@@ -156,7 +156,11 @@ function macLines(macs: readonly HubMac[]): readonly Line[] {
   return macs.map(({ id, state, machines }, index) => {
     const behind = Math.max(0, ...machines.map((one) => one.behind));
     const problems = machines.flatMap(({ machine, problem }) => (problem === null ? [] : [`${machine}: ${problem}`]));
-    const text = [`${id}, ${state}`, ...(behind === 0 ? [] : [`${behind} rows behind`]), ...problems].join(', ');
+    const names = machines.map((one) =>
+      one.state === 'away' && state !== 'away' ? `${one.machine} away` : one.machine,
+    );
+    const whole = names.length === 0 ? id : `${id} (${names.join(', ')})`;
+    const text = [`${whole}, ${state}`, ...(behind === 0 ? [] : [`${behind} rows behind`]), ...problems].join(', ');
     return line(
       index === 0 ? 'Macs' : '',
       oneLine(text),

@@ -61,7 +61,8 @@ export const DOCUMENT = {
       mistakes: [
         {
           pointer: '?after',
-          message: 'The parameter `after` must be a row id (a whole number, 0 or more) or an offset from the service.',
+          message:
+            'The parameter `after` must be 0 or an offset from the service; a Mac also takes a row id (a whole number).',
         },
         { pointer: '?changes', message: 'The parameter `changes` must be true or false.' },
         INCLUDE_MISTAKE,

@@ -3,12 +3,12 @@ import { includeParameter } from '../../schema/include-parameter.ts';
 import { afterParameter, changesParameter } from '../../schema/offset-parameter.ts';
 import { limit, narrowingParameters, wait } from '../../schema/query-parameters.ts';
 
-const AFTER_REQUIRED = 'The parameter `after` is required: a row id, or 0 for everything.';
+const AFTER_REQUIRED = 'The parameter `after` is required: an offset, or 0 for everything. A Mac also takes a row id.';
 
 /** The mistake for a `Last-Event-ID` that the service did not issue. */
 export const LAST_EVENT_ID_MISTAKE = {
   pointer: 'Last-Event-ID',
-  message: 'The header `Last-Event-ID` must be the id of an event: a row id or an offset from the service.',
+  message: 'The header `Last-Event-ID` must be the id of an event of the service.',
 };
 
 /** Parameters of `GET /events` (decisions G4, Q1). */

@@ -66,9 +66,27 @@ function isTakenMeanwhile(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === 10071;
 }
 
-/** Returns the bucket's key for an Idempotency-Key, which may contain anything. Each key of the Mac has its own. */
-export function claimKey(member: string, asker: string, key: string): string {
+/**
+ * Returns the machine whose own ids and MCP clients mean when they name none: the first of `known`, which this hub has
+ * heard. One that any hub took for the first within a day stays it for a hub that has started since and not heard it.
+ */
+export async function firstMachine(
+  connection: FleetConnection,
+  member: string,
+  known: readonly [string, ...string[]],
+): Promise<string> {
+  const bucket = await bucketOf(connection, 'claims');
+  const key = claimKey(member);
+  const found = await bucket.get(key);
+  const claimed = found?.operation === 'PUT' ? found.string() : undefined;
+  if (claimed !== undefined && !known.includes(claimed)) return claimed;
+  await bucket.put(key, known[0]);
+  return known[0];
+}
+
+/** Returns the bucket's key for an Idempotency-Key, which may contain anything: each key of the Mac has its own. */
+export function claimKey(member: string, ...askerAndKey: readonly string[]): string {
   return createHash('sha256')
-    .update(JSON.stringify([member, asker, key]))
+    .update(JSON.stringify([member, ...askerAndKey]))
     .digest('hex');
 }

@@ -19,7 +19,7 @@ export interface ForwardParts {
 
 /** The most that a client without the hub's key keeps open at one Mac, which answers 64 requests at a time. */
 const MAX_OPEN = 16;
-const PATH = /^\/macs\/([a-z0-9-]{1,32})(?:\/at\/([a-z0-9-]{1,40}))?(\/.*)$/;
+const PATH = /^\/macs\/([a-z0-9-]{1,32})(?:\/at\/([a-z0-9-]{1,40}))?(\/.*)$/i;
 /** The routes that lead to each Mac. */
 export const PASS_ON: readonly Route[] = (['GET', 'POST', 'PATCH', 'DELETE'] as const).map((method) => ({
   ...{ method, path: '/macs/{mac}/*', isOutside: true, key: 'header', access: 'open' },
@@ -41,6 +41,12 @@ export function isPassedOn(path: string): boolean {
   return PATH.test(path);
 }
 
+/** Returns the Mac, the machine if the path names one, and the path there. Names have no capitals, so case makes no other. */
+function targetOf({ path }: Exchange) {
+  const [, member = '', wanted, rest = '/'] = PATH.exec(path) ?? [];
+  return { member: member.toLowerCase(), wanted: wanted?.toLowerCase(), path: rest };
+}
+
 /** Returns the way through to each Mac: its whole API, as if it were asked there. */
 export function forwardRoutes(parts: ForwardParts): readonly ServedRoute[] {
   const open = new Map<string, number>();
@@ -56,7 +62,7 @@ export function forwardRoutes(parts: ForwardParts): readonly ServedRoute[] {
  * if `MAX_OPEN` are open.
  */
 function keepsOpen(open: Map<string, number>, exchange: Exchange): void {
-  const who = `${PATH.exec(exchange.path)?.[1]} ${keyOf(exchange.request.headers)}`;
+  const who = `${targetOf(exchange).member} ${keyOf(exchange.request.headers)}`;
   const count = (by: number): number => (open.get(who) ?? 0) + by;
   if (count(1) > MAX_OPEN) throw fleetProblem('too_many_open');
   open.set(who, count(1));
@@ -75,7 +81,7 @@ function keyOf(headers: PassedHeaders): string {
 }
 
 async function forward(parts: ForwardParts, exchange: Exchange): Promise<Answer> {
-  const [, member = '', wanted, path = '/'] = PATH.exec(exchange.path) ?? [];
+  const { member, wanted, path } = targetOf(exchange);
   const { method, hasCaller: isOwner, request } = exchange;
   const query = askedQuery(exchange.rawQuery, parts.apiKey);
   const target = query === '' ? path : `${path}?${query}`;
@@ -95,29 +101,38 @@ async function forward(parts: ForwardParts, exchange: Exchange): Promise<Answer>
   return clientAnswer(answer);
 }
 
-/** Asks the machine that the path names, else the Mac's first machine that is present. */
+/**
+ * Asks the machine that the path names, else the Mac's first machine that is present. If the broker says that nobody got
+ * the request, the next one has it at once.
+ */
 async function passOn(
   parts: ForwardParts,
   question: Question,
   wanted: string | undefined,
   isSend: boolean,
 ): Promise<MacAnswer> {
+  const { macs } = parts;
   const { member, method, path } = question;
-  const { present, first } = await parts.macs.machinesOf(member);
-  const machine = wanted ?? present[0];
-  if (machine === undefined) throw parts.macs.away(member);
-  if (wanted === undefined && machine !== first && isOfOneMachine(path)) {
-    throw fleetProblem('other_machine', { mac: member, machine }, { extra: { mac: member, machine } });
+  const { present } = await macs.machinesOf(member);
+  const isBound = wanted === undefined && present.length > 0 && isOfOneMachine(path);
+  const first = isBound ? await macs.firstOf(member) : undefined;
+  for (const machine of wanted === undefined ? present : [wanted]) {
+    if (isBound && machine !== first) {
+      throw fleetProblem('other_machine', { mac: member, machine }, { extra: { mac: member, machine } });
+    }
+    try {
+      return await macs.ask({ ...question, machine });
+    } catch (error) {
+      if (!(error instanceof Unanswered)) throw error;
+      if (error.why !== 'nobody') {
+        if (isSend) throw fleetProblem('send_outcome_unknown', { mac: member });
+        if (error.why === 'silent' && method === 'GET') throw macs.away(member, wanted);
+        throw fleetProblem('mac_silent', { mac: member });
+      }
+      macs.lost(member, machine);
+    }
   }
-  try {
-    return await parts.macs.ask({ ...question, machine });
-  } catch (error) {
-    if (!(error instanceof Unanswered)) throw error;
-    if (error.why === 'nobody') throw parts.macs.away(member, wanted);
-    if (isSend) throw fleetProblem('send_outcome_unknown', { mac: member });
-    if (error.why === 'silent' && method === 'GET') throw parts.macs.away(member, wanted);
-    throw fleetProblem('mac_silent', { mac: member });
-  }
+  throw macs.away(member, wanted);
 }
 
 /** Reports whether a target names what only one machine of a pair knows. `target` is percent-encoded UTF-8. */
@@ -141,9 +156,9 @@ async function sendOnce(
 ): Promise<MacAnswer> {
   const { macs, connection } = parts;
   const { member, isOwner, headers } = question;
-  const { present, first } = await macs.machinesOf(member);
+  const { present, known } = await macs.machinesOf(member);
   const candidates = wanted === undefined ? present : [wanted];
-  const chosen = candidates[0] ?? first;
+  const chosen = candidates[0] ?? known[0];
   if (chosen === undefined) throw macs.away(member);
   const asker = isOwner ? '' : keyOf(headers);
   // A request without a key is nobody's, and no Mac sends for it. Its claim would be the owner's, who is ''.
@@ -155,6 +170,7 @@ async function sendOnce(
     return await macs.ask({ ...question, machine });
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error;
+    if (error.why === 'nobody') macs.lost(member, machine);
     if (error.why !== 'nobody' || !claim.isNew) throw fleetProblem('send_outcome_unknown', { mac: member });
     const other = candidates.find((one) => one !== machine);
     if (!(await moveClaim(connection, key, claim, other))) throw fleetProblem('send_outcome_unknown', { mac: member });

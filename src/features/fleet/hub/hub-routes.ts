@@ -86,7 +86,7 @@ async function ofOneMac(parts: HubRouteParts, exchange: Exchange, handler: Handl
 
 /** Takes `mac` out of the query. Throws `mac_unknown`. */
 function narrowed({ feed, macs }: Pick<HubRouteParts, 'feed' | 'macs'>, query: URLSearchParams, caller: Caller) {
-  const mac = query.get('mac');
+  const mac = query.get('mac')?.toLowerCase() ?? null;
   query.delete('mac');
   if (mac === null) return { caller, mac };
   if (!macs.ids.includes(mac)) throw fleetProblem('mac_unknown');

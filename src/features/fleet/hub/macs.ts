@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../../core/model/durations.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import type { HubMac, HubMachine } from '../../../core/model/status.ts';
 import { fleetProblem } from '../problems.ts';
@@ -12,6 +13,7 @@ import {
   type Question,
   who,
 } from '../protocol/requests.ts';
+import { firstMachine } from './claims.ts';
 import type { StreamEntry } from './stream-entry.ts';
 
 const ASK_EVERY_MS = 1000;
@@ -23,6 +25,8 @@ const AWAY_MS = 3500;
 interface KnownMachine {
   readonly report: MachineReport;
   readonly heardMs: number;
+  /** True if the broker has said since then that nobody takes its requests. */
+  readonly isLost?: boolean;
 }
 
 /** Knows the Macs of the fleet by asking all of them, every second, who is there. */
@@ -32,6 +36,8 @@ export class Macs {
   readonly #known = new Map<string, KnownMachine>();
   /** Members that have events in the stream, or have reported themselves. */
   readonly #named = new Set<string>();
+  /** The first machine of each member as the broker has it, and until when it need not be asked again. */
+  readonly #firsts = new Map<string, readonly [machine: string, untilMs: number]>();
   readonly #cancels: Cancel[];
   #first: Promise<void> | undefined;
 
@@ -64,15 +70,38 @@ export class Macs {
   }
 
   /**
-   * Returns a Mac's machines: those that are present first, in the order in which they joined. Throws `mac_unknown` and
-   * `broker_away`.
+   * Returns the names of a Mac's machines in the order in which they joined: those that are present, and all that this
+   * hub has heard. Throws `mac_unknown` and `broker_away`.
    */
-  async machinesOf(id: string): Promise<{ readonly present: readonly string[]; readonly first: string | undefined }> {
+  async machinesOf(id: string): Promise<Readonly<Record<'present' | 'known', readonly string[]>>> {
     await this.#first;
     if (!this.ids.includes(id)) throw fleetProblem('mac_unknown');
     this.assertBroker();
-    const present = this.#presentOf(id).map(({ report }) => report.machine);
-    return { present, first: this.#all(id)[0]?.report.machine };
+    const names = (machines: readonly KnownMachine[]) => machines.map(({ report }) => report.machine);
+    return { present: names(this.#presentOf(id)), known: names(this.#all(id)) };
+  }
+
+  /**
+   * Returns the machine to which what only one machine of a Mac knows belongs. The broker is asked once an hour, because a
+   * hub that has just started may not have heard the first machine. Throws `mac_away` and `broker_away`.
+   */
+  async firstOf(id: string): Promise<string> {
+    const { clock, connection } = this.#parts;
+    const [heard, ...others] = (await this.machinesOf(id)).known;
+    if (heard === undefined) throw this.away(id);
+    const [confirmed, untilMs] = this.#firsts.get(id) ?? ['', 0];
+    if (heard === confirmed && clock.now() < untilMs) return heard;
+    const first = await firstMachine(connection, id, [heard, ...others]).catch(() => {
+      throw brokerAway();
+    });
+    if (first === heard) this.#firsts.set(id, [first, clock.now() + HOUR_MS]);
+    return first;
+  }
+
+  /** Takes a machine for away until it is heard again, because the broker says that nobody takes its requests. */
+  lost(id: string, machine: string): void {
+    const known = this.#known.get(`${id} ${machine}`);
+    if (known !== undefined) this.#known.set(`${id} ${machine}`, { ...known, isLost: true });
   }
 
   /** Throws `broker_away` while no Mac can be asked. */
@@ -135,8 +164,8 @@ export class Macs {
     return this.#all(id).filter((known) => this.#isPresent(known));
   }
 
-  #isPresent({ heardMs }: KnownMachine): boolean {
-    return this.#parts.clock.now() - heardMs < AWAY_MS;
+  #isPresent({ heardMs, isLost = false }: KnownMachine): boolean {
+    return !isLost && this.#parts.clock.now() - heardMs < AWAY_MS;
   }
 
   async #ask(): Promise<void> {

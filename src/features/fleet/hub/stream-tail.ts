@@ -127,6 +127,8 @@ export class StreamTail {
     const messages = await consumer.consume({ max_messages: 500, expires: 4000, idle_heartbeat: 1000 });
     this.#messages = messages;
     void endInDoubt(messages);
+    // The hub may have been closed while the consumer was made.
+    if (this.#loop.isClosed) messages.stop();
     const cancelWatch = this.#watch(messages);
     this.#loop.succeeded();
     const { generation } = this.channel;

@@ -83,7 +83,7 @@ export class Macs {
 
   /**
    * Returns the machine to which what only one machine of a Mac knows belongs. The broker is asked once an hour, because a
-   * hub that has just started may not have heard the first machine. Throws `mac_away` and `broker_away`.
+   * hub that has just started may not have heard the first machine. Throws `broker_away`.
    */
   async firstOf(id: string): Promise<string> {
     const { clock, connection } = this.#parts;

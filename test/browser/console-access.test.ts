@@ -185,6 +185,33 @@ describe('keys and approvals in the console', () => {
     await resize(page, 1280, 800);
   });
 
+  inBrowser(
+    'moves no card when another is decided elsewhere, and decides with a key about the focused one',
+    async () => {
+      const { page } = there();
+      for (const text of ['the fourth', 'the fifth']) await asked(text);
+      await page.reload();
+      const card = (text: string) => page.locator('#approval-list article', { hasText: text });
+      await card('the fifth').waitFor();
+      const before = await card('the fifth').boundingBox();
+      const held = (await ask('/approvals?state=held', there().key)) as unknown as Record<string, string>[];
+      await ask(`/approvals/${held.find(({ text }) => text === 'the fourth')?.id}/deny`, there().key, {});
+      await card('the fourth').locator('[data-do="approve"]').click();
+      await card('the fourth').getByText('Denied: decided elsewhere').waitFor();
+      expect(await card('the fifth').boundingBox()).toEqual(before);
+      // The browser itself logs the refusal.
+      expect(there().complaints.splice(0)).toEqual([expect.stringContaining('409')]);
+      // A letter that belongs to another shortcut decides nothing.
+      await card('the fifth').locator('.exact').focus();
+      await page.keyboard.press('g');
+      await page.keyboard.press('a');
+      expect(await states()).toContain('held');
+      await page.keyboard.press('d');
+      await card('the fifth').locator('.outcome', { hasText: 'Denied' }).waitFor();
+      expect(await states()).not.toContain('held');
+    },
+  );
+
   inBrowser('shows what each key may do in words, and what it did today', async () => {
     const { page } = there();
     await goTo('Keys');

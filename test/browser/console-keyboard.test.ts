@@ -258,6 +258,7 @@ describe('the console, with the keyboard alone', () => {
     const { page } = there();
     await page.keyboard.press('Control+k');
     await page.locator('dialog.palette input:focus').waitFor();
+    expect(await page.locator('#choices .caption').allTextContents()).toEqual(['Views', 'Actions']);
     await page.keyboard.type('create a key');
     await page.locator('#choices [aria-selected="true"]', { hasText: 'Create a key' }).waitFor();
     expect(await there().faults()).toEqual([]);

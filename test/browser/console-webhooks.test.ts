@@ -75,6 +75,19 @@ describe('webhooks in the console', () => {
     }
   });
 
+  inBrowser('keeps a removed webhook in its place while somebody points at the table', async () => {
+    const { page } = there();
+    const { id } = await there().client.addWebhook({ url: 'http://127.0.0.1:9/gone', events: ['message.sent'] });
+    await page.evaluate(`location.hash = '#/webhooks'`);
+    const row = page.locator(`#webhook-list tr[data-id="${id}"]`);
+    await row.hover();
+    await there().client.removeWebhook(id);
+    await page.evaluate(`dispatchEvent(new HashChangeEvent('hashchange'))`);
+    await row.getByText('Removed').waitFor();
+    await page.mouse.move(0, 0);
+    await row.waitFor({ state: 'detached' });
+  });
+
   inBrowser('says why a webhook fails, since when, and what becomes of its events, and tries at once', async () => {
     const { page, url, key } = there();
     let isUp = false;

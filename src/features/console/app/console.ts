@@ -19,7 +19,8 @@ import { currentRoute, setViews, type View } from '../service/route.ts';
 import { isCapable, may, readService, serves } from '../service/service.ts';
 import { prepareTimes, reasonOf } from '../service/words.ts';
 import { followAddress, keyToEnter } from './address-key.tsx';
-import { coming, element, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
+import { element } from './element.ts';
+import { coming, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
 import { health, isEntering, keyField, refusal, rememberField, SignIn } from './sign-in.tsx';
 import { viewStyles } from './styles.ts';
 
@@ -267,7 +268,7 @@ function showBackend({ connected: isConnected, message }: StatusReport['backend'
   };
 }
 
-const takeKey = async (key: string): Promise<void> => (await others()).palette.takeShortcut(key);
+const takeKey = async (key: string): Promise<void> => (await others()).shortcuts.takeShortcut(key);
 
 async function openPalette(): Promise<void> {
   const typed = catchLetters();
@@ -295,7 +296,8 @@ function pressed(event: KeyboardEvent): void {
   if (ctrlKey || metaKey || altKey) return;
   const isNowhere = target === document.body || target === element('main');
   if (/^Arrow(?:Up|Down)$/.test(key) && isNowhere && enterList()) event.preventDefault();
-  if (key.length !== 1) return;
+  // A key that is held down must not decide about the next approval too.
+  if (key.length !== 1 || event.repeat) return;
   if (/^(?:INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? '')) return;
   if (!hasLetters() && /[a-z]/.test(key)) return;
   if (key === '/' || key === '?') event.preventDefault();

@@ -8,3 +8,4 @@ export * as merged from '../views/merged/merged.tsx';
 export * as settings from '../views/settings/settings.tsx';
 export * as webhooks from '../views/webhooks/webhooks.tsx';
 export * as palette from './palette.tsx';
+export * as shortcuts from './shortcuts.tsx';

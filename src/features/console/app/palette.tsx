@@ -1,4 +1,4 @@
-// The box for searching or jumping to people, groups, views and actions by name; and the keyboard shortcuts.
+// The box for searching or jumping to people, groups, views and actions by name.
 
 import { signal } from '@preact/signals';
 import type { TargetedKeyboardEvent, VNode } from 'preact';
@@ -12,12 +12,15 @@ import { opened } from '../parts/view.tsx';
 import { type Entry, hasWords, suggestions } from '../service/directory.ts';
 import { type NavigationItem, navigationItems } from '../service/navigation.ts';
 import { consoleOf, placeName, WAY_BACK } from '../service/place.ts';
-import { hasLetters, keepPreference, MODIFIER, schemeNow } from '../service/preferences.ts';
-import { currentRoute, goTo, pathOfConversation } from '../service/route.ts';
+import { hasLetters, keepPreference, schemeNow } from '../service/preferences.ts';
+import { goTo, pathOfConversation } from '../service/route.ts';
 import { macs, may, mayOwn, serves } from '../service/service.ts';
-import { focusFind } from '../views/merged/merged.tsx';
+import { GO, Keys, showShortcuts } from './shortcuts.tsx';
+
+type Group = 'Conversations' | 'Views' | 'Macs' | 'Actions';
 
 interface Choice {
+  readonly group: Group;
   readonly icon: string;
   readonly text: string;
   readonly detail: string;
@@ -27,21 +30,9 @@ interface Choice {
 }
 
 const WAIT_MS = 120;
-/** How long `g` waits for the letter of a view, in milliseconds. */
-const GO_MS = 1500;
-const GO: Readonly<Record<string, string>> = {
-  o: 'overview',
-  m: 'messages',
-  e: 'events',
-  w: 'webhooks',
-  a: 'approvals',
-  k: 'keys',
-  l: 'audit',
-  s: 'settings',
-};
-let goUntil = 0;
 
 const linkTo = (icon: string, text: string, detail: string, hash: string): Choice => ({
+  group: 'Actions',
   icon,
   text,
   detail,
@@ -51,7 +42,8 @@ const linkTo = (icon: string, text: string, detail: string, hash: string): Choic
 function viewChoice({ view, icon, text }: Omit<NavigationItem, 'isHere'>): Choice {
   const [letter] = Object.entries(GO).find(([, name]) => name === view) ?? [];
   return {
-    ...linkTo(icon, text, 'View', `#/${view}`),
+    ...linkTo(icon, text, '', `#/${view}`),
+    group: 'Views',
     ...(letter !== undefined && hasLetters() && { keys: `g ${letter}` }),
   };
 }
@@ -59,35 +51,53 @@ function viewChoice({ view, icon, text }: Omit<NavigationItem, 'isHere'>): Choic
 /** Returns an action that leaves this page for another console. */
 const leadTo = (address: string) => (): void => location.assign(address);
 
+const macChoice = (icon: string, text: string, address: string): Choice => ({
+  group: 'Macs',
+  icon,
+  text,
+  detail: '',
+  run: leadTo(address),
+});
+
 function actions(): readonly Choice[] {
   const isDark =
     schemeNow() === 'dark' || (schemeNow() === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches);
   return [
     ...[...navigationItems(), { view: 'settings', icon: 'gear', text: 'Settings' }].map(viewChoice),
-    ...macs().map(({ id }) => ({ icon: 'mac', text: id, detail: 'Mac', run: leadTo(consoleOf(id)) })),
-    ...(placeName === undefined ? [] : [{ icon: 'left', text: 'All Macs', detail: '', run: leadTo(WAY_BACK) }]),
+    ...macs().map(({ id }) => macChoice('mac', id, consoleOf(id))),
+    ...(placeName === undefined ? [] : [macChoice('left', 'All Macs', WAY_BACK)]),
     ...(may('send')
       ? [{ ...linkTo('pen', 'New message', 'Messages', '#/messages?new'), ...(hasLetters() && { keys: 'n' }) }]
       : []),
     ...(may('webhooks') ? [linkTo('plus', 'Add a webhook', 'Webhooks', '#/webhooks/new')] : []),
     ...(mayOwn('addKey') ? [linkTo('plus', 'Create a key', 'Keys', '#/keys/new')] : []),
     {
+      group: 'Actions',
       icon: 'sun',
       text: isDark ? 'Switch to light' : 'Switch to dark',
       detail: 'Theme',
       run: () => keepPreference('scheme', isDark ? 'light' : 'dark', 'auto'),
     },
-    { icon: 'copy', text: 'Copy the address of this view', detail: '', run: () => copy(location.href) },
-    { icon: 'info', text: 'Keyboard shortcuts', detail: '', keys: '?', run: showShortcuts },
+    {
+      group: 'Actions',
+      icon: 'copy',
+      text: 'Copy the address of this view',
+      detail: '',
+      run: () => copy(location.href),
+    },
+    { group: 'Actions', icon: 'info', text: 'Keyboard shortcuts', detail: '', keys: '?', run: showShortcuts },
   ];
 }
 
 /** Returns these people and groups, and the actions and the search that fit what was typed. */
 function choicesFor(typed: string, people: readonly Entry[]): readonly Choice[] {
   const words = typed.toLowerCase();
-  const matching = actions().filter(({ text, detail }) => `${text} ${detail}`.toLowerCase().includes(words));
+  const matching = actions().filter(({ text, detail, group }) =>
+    `${text} ${detail} ${group}`.toLowerCase().includes(words),
+  );
   if (!may('read') || words === '') return matching;
-  const search = {
+  const search: Choice = {
+    group: 'Actions',
     icon: 'search',
     text: `Search messages for “${typed}”`,
     detail: '',
@@ -97,7 +107,7 @@ function choicesFor(typed: string, people: readonly Entry[]): readonly Choice[] 
 }
 
 function choiceOf({ id, name, detail, isGroup, conversation = `any;-;${id}`, mac }: Entry): Choice {
-  const choice = { icon: isGroup ? 'people' : 'chat', text: name };
+  const choice = { group: 'Conversations' as const, icon: isGroup ? 'people' : 'chat', text: name };
   if (mac === undefined) return { ...choice, detail, run: () => writeIn(conversation) };
   return { ...choice, detail: `${mac} · ${detail}`, run: leadTo(consoleOf(mac, pathOfConversation(conversation))) };
 }
@@ -221,10 +231,6 @@ function Palette({ typed, take }: PaletteProps): VNode {
   );
 }
 
-const Keys = ({ keys }: { readonly keys: string }): VNode => (
-  <span class="push nowrap">{keys.split(' ').map((key) => [<kbd key={key}>{key}</kbd>, ' '])}</span>
-);
-
 interface ChoicesProps {
   readonly found: readonly Choice[];
   readonly at: number;
@@ -232,31 +238,56 @@ interface ChoicesProps {
 }
 
 const Choices = ({ found, at, take }: ChoicesProps): VNode => (
-  <ul id="choices" role="listbox" aria-label="Results">
-    {found.map((choice, index) => (
-      <li
-        key={keyOf(choice)}
-        role="option"
-        id={`choice-${index}`}
-        aria-selected={index === at}
-        ref={(item) => {
-          if (index === at) item?.scrollIntoView({ block: 'nearest' });
-        }}
-        onClick={() => take(choice)}
-      >
-        <Icon name={choice.icon} />
-        <span class="cut" dir="auto">
-          <Quoting text={choice.text} />
-        </span>
-        {choice.keys !== undefined && <Keys keys={choice.keys} />}
-        {choice.keys === undefined && choice.detail !== choice.text && (
-          <bdi class="quiet small cut" dir="auto">
-            {choice.detail}
-          </bdi>
+  <div id="choices" role="listbox" aria-label="Results">
+    {[...new Set(found.map(({ group }) => group))].map((name) => (
+      <div key={name} role="group" aria-label={name}>
+        <div class="caption" aria-hidden="true">
+          {name}
+        </div>
+        {found.map((choice, index) =>
+          choice.group === name ? (
+            <Option
+              key={keyOf(choice)}
+              choice={choice}
+              id={`choice-${index}`}
+              isSelected={index === at}
+              take={() => take(choice)}
+            />
+          ) : null,
         )}
-      </li>
+      </div>
     ))}
-  </ul>
+  </div>
+);
+
+interface OptionProps {
+  readonly choice: Choice;
+  readonly id: string;
+  readonly isSelected: boolean;
+  readonly take: () => void;
+}
+
+const Option = ({ choice: { icon, text, keys, detail }, id, isSelected, take }: OptionProps): VNode => (
+  <li
+    role="option"
+    id={id}
+    aria-selected={isSelected}
+    ref={(item) => {
+      if (isSelected) item?.scrollIntoView({ block: 'nearest' });
+    }}
+    onClick={take}
+  >
+    <Icon name={icon} />
+    <span class="cut" dir="auto">
+      <Quoting text={text} />
+    </span>
+    {keys !== undefined && <Keys keys={keys} />}
+    {keys === undefined && detail !== text && (
+      <bdi class="quiet small cut" dir="auto">
+        {detail}
+      </bdi>
+    )}
+  </li>
 );
 
 async function writeIn(conversation: string): Promise<void> {
@@ -270,62 +301,4 @@ async function searchFor(words: string): Promise<void> {
   goTo('#/messages');
   const messages = await import('../views/messages/messages.tsx');
   messages.searchFor(words);
-}
-
-export async function takeShortcut(key: string): Promise<void> {
-  if (performance.now() < goUntil && GO[key] !== undefined) {
-    goUntil = 0;
-    if (navigationItems().some(({ view }) => view === GO[key]) || key === 's') goTo(`#/${GO[key]}`);
-    return;
-  }
-  goUntil = 0;
-  if (key === 'g') goUntil = performance.now() + GO_MS;
-  else if (key === '?') showShortcuts();
-  else if (key === 'n' && may('send')) {
-    typeAhead();
-    goTo('#/messages?new');
-  } else if (key === '/' && may('read')) {
-    if (currentRoute().view !== 'messages') goTo('#/messages');
-    if (!serves('listMessages')) {
-      setTimeout(focusFind);
-      return;
-    }
-    const { focusSearch } = await import('../views/messages/messages.tsx');
-    // The `hashchange` event shows the messages view, but only in a later turn of the event loop. The search box cannot
-    // take the focus before that.
-    setTimeout(focusSearch);
-  }
-}
-
-const SHORTCUTS: readonly (readonly [keys: string, text: string])[] = [
-  [`${MODIFIER}K`, 'Search or jump'],
-  ['/', 'Search'],
-  ['n', 'New message'],
-  ['g o', 'Overview. Other views: g, then m, e, w, a, k, l or s'],
-  ['↑ ↓', 'Move through a list'],
-  ['Esc', 'Close what is open, or go back to the list'],
-  ['?', 'Show this list'],
-];
-
-function showShortcuts(): void {
-  const dialog = opened(
-    <dialog aria-labelledby="shortcuts-title" id="shortcuts">
-      <div class="in">
-        <h2 id="shortcuts-title">Keyboard shortcuts</h2>
-        <dl>
-          {SHORTCUTS.map(([keys, text]) => [
-            <dt key={keys}>
-              <Keys keys={keys} />
-            </dt>,
-            <dd key={text}>{text}</dd>,
-          ])}
-        </dl>
-        <div class="acts">
-          <button type="button" class="btn" onClick={() => dialog.close()}>
-            Close
-          </button>
-        </div>
-      </div>
-    </dialog>,
-  );
 }

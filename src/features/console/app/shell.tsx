@@ -12,6 +12,7 @@ import { currentRoute } from '../service/route.ts';
 import { isDemo, isHub, knownStatus, macs } from '../service/service.ts';
 import { counted, number } from '../service/words.ts';
 import { Offer } from './address-key.tsx';
+import { element } from './element.ts';
 import { PlaceBar, WayBack } from './place-bar.tsx';
 
 const SETTINGS = { view: 'settings', icon: 'gear', text: 'Settings' };
@@ -50,7 +51,10 @@ function Link({ view, icon, text, isCurrent = current.value === view }: LinkProp
     <a href={`#/${view}`} data-place={view} aria-current={isCurrent ? 'page' : undefined}>
       <Icon name={icon} />
       <span>{text}</span>
-      <span class={classes('count', badge !== undefined && view === 'approvals' && 'now')}>
+      <span
+        class={classes('count', badge !== undefined && view === 'approvals' && 'now')}
+        title={badge && badge.count > 0 ? `${badge.count}${badge.isPart ? ' or more' : ''} ${badge.words}` : undefined}
+      >
         {badge !== undefined && badge.count > 0 && (
           <>
             {badge.count > 99 ? '99+' : `${badge.count}${badge.isPart ? '+' : ''}`}
@@ -194,13 +198,6 @@ const Skeleton = (): VNode | null =>
       <div class="block" />
     </div>
   );
-
-/** Returns an element of the page by its id. */
-export function element(id: string): HTMLElement {
-  const found = document.getElementById(id);
-  if (found === null) throw new Error(`There is no #${id}.`);
-  return found;
-}
 
 /** Draws the frame, which then follows the signals. */
 export function startShell(): void {

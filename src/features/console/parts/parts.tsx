@@ -1,6 +1,7 @@
 // Components that every view uses.
 
 import type { ButtonHTMLAttributes, ComponentChildren, TargetedKeyboardEvent, VNode } from 'preact';
+import type { SteadyPlace } from './steady.ts';
 import { busily, copy } from './toast.ts';
 
 export type Mark = 'good' | 'warn' | 'bad' | 'off';
@@ -158,6 +159,8 @@ interface TableProps {
   readonly columns: readonly Column[];
   /** Id of the body. */
   readonly id?: string;
+  /** Keeps the rows in their places; see `useSteady`. */
+  readonly place?: SteadyPlace<HTMLTableElement>;
   readonly children: ComponentChildren;
 }
 
@@ -172,8 +175,8 @@ export function moveRow(event: TargetedKeyboardEvent<HTMLElement>): void {
 }
 
 /** A table whose name only screen readers say. On a phone each of its rows is a card. */
-export const Table = ({ name, columns, id, children }: TableProps): VNode => (
-  <table class="table cards">
+export const Table = ({ name, columns, id, place, children }: TableProps): VNode => (
+  <table class="table cards" {...place}>
     <caption class="unseen">{name}</caption>
     <thead>
       <tr>

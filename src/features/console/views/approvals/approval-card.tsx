@@ -16,6 +16,8 @@ import { bytesOf, counted, personOf, timeOf } from '../../service/words.ts';
 
 export type Decision = 'approve' | 'deny';
 
+const PAUSE_MS = 700;
+
 /** How a send ended. */
 export interface Outcome {
   readonly sentence: string;
@@ -28,13 +30,15 @@ interface CardProps {
   readonly names: ReadonlyMap<string, string>;
   /** Undefined while the send waits. */
   readonly outcome: Outcome | undefined;
+  /** True if the card was drawn again because the service refused a decision about what it showed before. */
+  readonly isChanged: boolean;
   /** The time, in minutes, which draws the time left again. */
   readonly minute: number;
   readonly decide: (approval: Approval, decision: Decision) => Promise<void>;
 }
 
 /** Shows what would be sent and to whom, with buttons to approve and to deny it. Stays when the send has ended. */
-export function ApprovalCard({ approval, names, outcome, decide }: CardProps): VNode {
+export function ApprovalCard({ approval, names, outcome, isChanged, decide }: CardProps): VNode {
   const { id, to, members, text, attachments, created_at: from, expires_at: until } = approval;
   const conversation = conversationOf(to) ?? conversationOf(`any;-;${to}`);
   const name = recipientOf(approval);
@@ -63,10 +67,13 @@ export function ApprovalCard({ approval, names, outcome, decide }: CardProps): V
           ))}
         </ul>
       )}
-      <Notes marks={marks} approval={approval} />
+      <Notes marks={marks} approval={approval} isChanged={isChanged} />
       <Meta approval={approval} asker={keyName(approval.key_id, names)} />
-      {outcome === undefined && <Actions approval={approval} isOdd={marks > 0} decide={decide} />}
-      <OutcomeLine outcome={outcome} />
+      {/* The buttons keep their room when the send has ended, so that the cards below do not move. */}
+      <div class="end">
+        <Actions approval={approval} isOdd={marks > 0} isOver={outcome !== undefined} decide={decide} />
+        <OutcomeLine outcome={outcome} />
+      </div>
     </article>
   );
 }
@@ -89,13 +96,18 @@ const FileRow = ({ name, bytes, sha256 }: KeptFile): VNode => (
   </li>
 );
 
-interface NotesProps extends Pick<CardProps, 'approval'> {
+interface NotesProps extends Pick<CardProps, 'approval' | 'isChanged'> {
   /** Number of characters that cannot be seen. */
   readonly marks: number;
 }
 
-const Notes = ({ marks, approval: { members, new_contact: isNew } }: NotesProps): VNode => (
+const Notes = ({ marks, isChanged, approval: { members, new_contact: isNew } }: NotesProps): VNode => (
   <div class="notes">
+    {isChanged && (
+      <Note kind="warn">
+        <p>Who reads it has changed since you last saw it.</p>
+      </Note>
+    )}
     {marks > 0 && (
       <Note kind="bad">
         <p>
@@ -138,9 +150,10 @@ const Meta = ({ approval, asker }: Pick<CardProps, 'approval'> & { readonly aske
 interface ActionsProps extends Pick<CardProps, 'approval' | 'decide'> {
   /** True if the text has characters that cannot be seen. Denying then comes first. */
   readonly isOdd: boolean;
+  readonly isOver: boolean;
 }
 
-function Actions({ approval, isOdd, decide }: ActionsProps): VNode {
+function Actions({ approval, isOdd, isOver, decide }: ActionsProps): VNode {
   const isBusy = useSignal(false);
   const { to } = approval;
   const chat = conversationOf(to) ?? conversationOf(`any;-;${to}`);
@@ -149,16 +162,15 @@ function Actions({ approval, isOdd, decide }: ActionsProps): VNode {
       key={decision}
       type="button"
       class={isFirst ? 'btn first' : 'btn'}
-      data-do={decision}
+      data-do={isOver ? undefined : decision}
       aria-label={`${words}: to ${recipientOf(approval)}`}
       // A disabled button would lose the focus.
       aria-disabled={isBusy.value}
       onClick={() => {
         if (isBusy.value) return;
         isBusy.value = true;
-        void decide(approval, decision).finally(() => {
-          isBusy.value = false;
-        });
+        // A second click of a pair must not decide about a card that was drawn again in between.
+        void decide(approval, decision).finally(() => setTimeout(() => (isBusy.value = false), PAUSE_MS));
       }}
     >
       {words}
@@ -167,7 +179,7 @@ function Actions({ approval, isOdd, decide }: ActionsProps): VNode {
   const approve = button('approve', isOdd ? 'Send it with the hidden characters' : 'Send exactly this', !isOdd);
   const deny = button('deny', 'Deny', isOdd);
   return (
-    <div class="acts">
+    <div class="acts" inert={isOver}>
       {isOdd ? [deny, approve] : [approve, deny]}
       {may('read') && (
         <a class="btn bare push" href={pathOfConversation(chat?.id ?? (to.includes(';') ? to : `any;-;${to}`))}>

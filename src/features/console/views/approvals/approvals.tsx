@@ -27,6 +27,7 @@ const NAMES_MS = 1000;
 interface Shown {
   readonly approval: Approval;
   readonly outcome?: Outcome;
+  readonly isChanged?: boolean;
 }
 
 /** The sends that wait, soonest to expire first, each after those that were there before. */
@@ -58,7 +59,16 @@ function leaveCard(id: string): void {
   to.focus({ preventScroll: document.activeElement?.matches(':focus-visible') === false });
 }
 
-async function read(): Promise<void> {
+/** Says how a send ended that was not decided on this page. */
+function elsewhere(approval: Approval | undefined): Outcome {
+  const word = approval && ENDS[approval.state]?.[1];
+  if (word === undefined) return { sentence: 'It was decided elsewhere, or nobody decided in time.', isBad: false };
+  const by = approval?.decided_by ?? null;
+  return { sentence: by === null ? word : `${word}: decided elsewhere`, isBad: false };
+}
+
+/** `refused` is the id of a send about which the service has just refused a decision. */
+async function read(refused?: string): Promise<void> {
   const all = await call<readonly Approval[]>('approvals?include=contacts');
   await readNames(all);
   const held =
@@ -66,15 +76,17 @@ async function read(): Promise<void> {
       ? all.filter(({ state }) => state === 'held')
       : await call<readonly Approval[]>('approvals?state=held&include=contacts');
   noteHeld(held.length);
-  const ids = new Set(held.map(({ id }) => id));
+  const waiting = new Map(held.map((one) => [one.id, one]));
   const before = cards.value ?? [];
-  const elsewhere = 'It was decided elsewhere, or nobody decided in time.';
   // Leaves an ended card in the list, so that the card under the pointer or with the focus does not move.
   const kept = before.map((one) => {
     const { id } = one.approval;
-    if (ids.has(id) || deciding.has(id) || !isOpen(one)) return one;
+    if ((deciding.has(id) && id !== refused) || !isOpen(one)) return one;
+    const now = waiting.get(id);
+    // A card shows something else only after a refusal: nobody must approve what has just come under the pointer.
+    if (now !== undefined) return id === refused ? { approval: now, isChanged: true } : one;
     leaveCard(id);
-    return { ...one, outcome: { sentence: elsewhere, isBad: false } };
+    return { ...one, outcome: elsewhere(all.find((other) => other.id === id)) };
   });
   const added = held
     .filter(({ id }) => !before.some(({ approval }) => approval.id === id))
@@ -93,8 +105,8 @@ async function readNames(all: readonly Approval[]): Promise<void> {
 }
 
 async function show(): Promise<void> {
-  // Removes the cards of ended sends, which stayed in the list until the view was opened again.
-  cards.value = cards.value?.filter(isOpen);
+  // The cards of ended sends stayed until now, so that no other card moved under the pointer.
+  if (document.querySelector('#approval-list:hover') === null) cards.value = cards.value?.filter(isOpen);
   if (may('read')) await readDirectory().catch(() => {});
   await read();
 }
@@ -132,11 +144,8 @@ async function decide(approval: Approval, decision: Decision): Promise<void> {
     void read().catch(() => {});
   } catch (error) {
     toast(reasonOf(error), true);
-    // 409: somebody has joined the group, or the send was decided elsewhere. Makes the card again from the current
-    // state.
-    if (statusOf(error) !== 409) return;
-    cards.value = cards.value?.filter(({ approval }) => approval.id !== id);
-    await read().catch(() => {});
+    // Somebody has joined the group, or the send was decided elsewhere.
+    if (statusOf(error) === 409) await read(id).catch(() => {});
   } finally {
     deciding.delete(id);
   }
@@ -155,12 +164,13 @@ function Approvals(): VNode {
           {isEmpty && <None />}
         </section>
         <div class="c8 stack loose" id="approval-list" hidden={isEmpty}>
-          {cards.value?.map(({ approval, outcome }) => (
+          {cards.value?.map(({ approval, outcome, isChanged = false }) => (
             <ApprovalCard
               key={approval.id}
               approval={approval}
               names={names.value}
               outcome={outcome}
+              isChanged={isChanged}
               minute={minute.value}
               decide={decide}
             />

@@ -7,6 +7,7 @@ import { Meter } from '../../parts/charts.tsx';
 import { Exactly } from '../../parts/exactly.tsx';
 import { Button, CodeLine, Empty, Icon, Note, PageHead, Table, Tag } from '../../parts/parts.tsx';
 import { NameList } from '../../parts/quoting.tsx';
+import { useSteady } from '../../parts/steady.ts';
 import { toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { commandOf, forgetKeys } from '../../service/service.ts';
@@ -90,14 +91,15 @@ const ClosedNotes = ({ keys, again }: ListProps): VNode => (
 
 function KeyTable({ keys }: Pick<ListProps, 'keys'>): VNode {
   const hasToday = keys.some(({ today }) => today !== undefined);
+  const [rows, place] = useSteady<KeyRecord, HTMLTableElement>(keys, ({ id }) => id);
   const columns = ['Name', 'May', 'People', 'Today', 'Sends left today', 'Used', 'Expires', 'Actions'];
   return (
     <>
       <section class="card">
-        <Table name="Keys" id="key-list" columns={columns.filter((column) => hasToday || column !== 'Today')}>
+        <Table name="Keys" id="key-list" columns={columns.filter((one) => hasToday || one !== 'Today')} place={place}>
           <OwnRow hasToday={hasToday} />
-          {keys.map((key) => (
-            <Row key={key.id} record={key} hasToday={hasToday} />
+          {rows.map(({ item, isGone }) => (
+            <Row key={item.id} record={item} hasToday={hasToday} isGone={isGone} />
           ))}
         </Table>
       </section>
@@ -150,13 +152,19 @@ const NameCell = ({ icon, kind, children }: NameCellProps): VNode => (
   </td>
 );
 
-function Row({ record, hasToday }: RowProps & { readonly record: KeyRecord }): VNode {
+interface KeyRowProps extends RowProps {
+  readonly record: KeyRecord;
+  /** True if the key was revoked while somebody pointed at the table. */
+  readonly isGone: boolean;
+}
+
+function Row({ record, hasToday, isGone }: KeyRowProps): VNode {
   const { id, name, scopes, approval, dry_run: isDry, last_used_at: used } = record;
-  const [icon, kind] = kindOf(scopes);
+  const [icon, kind] = isGone ? ['x', 'revoked'] : kindOf(scopes);
   const expiry = expiryOf(record);
   const people = peopleOf(record);
   return (
-    <tr data-id={id}>
+    <tr data-id={id} inert={isGone}>
       <NameCell icon={icon} kind={kind}>
         <a class="what cut" href={`#/keys/${id}`} dir="auto">
           <Exactly text={name} />

@@ -7,6 +7,7 @@ import { MAX_WEBHOOKS } from '../../../../core/model/webhook.ts';
 import { TickStrip } from '../../parts/charts.tsx';
 import { setTitle } from '../../parts/frame.ts';
 import { Button, CodeLine, type Column, classes, Empty, Icon, PageHead, State, Table } from '../../parts/parts.tsx';
+import { useSteady } from '../../parts/steady.ts';
 import { viewOf, whileShown } from '../../parts/view.tsx';
 import { type Asked, call, statusOf } from '../../service/api.ts';
 import { readDirectory } from '../../service/directory.ts';
@@ -144,6 +145,7 @@ function WebhookTable({ webhooks, hours }: ListProps): VNode {
   const [any] = Object.values(hours);
   const nothing = { points: (any?.points ?? []).map(({ at }) => ({ at, counts: {} })) };
   const isCounted = any !== undefined;
+  const [rows, place] = useSteady<ShownWebhook, HTMLTableElement>(webhooks, ({ id }) => id);
   const columns: Column[] = [
     'Name',
     'State',
@@ -155,9 +157,14 @@ function WebhookTable({ webhooks, hours }: ListProps): VNode {
   return (
     <>
       <section class="card">
-        <Table name="Webhooks" id="webhook-list" columns={columns}>
-          {webhooks.map((webhook) => (
-            <Row key={webhook.id} webhook={webhook} hours={isCounted ? (hours[webhook.id] ?? nothing) : undefined} />
+        <Table name="Webhooks" id="webhook-list" columns={columns} place={place}>
+          {rows.map(({ item: webhook, isGone }) => (
+            <Row
+              key={webhook.id}
+              webhook={webhook}
+              hours={isCounted ? (hours[webhook.id] ?? nothing) : undefined}
+              isGone={isGone}
+            />
           ))}
         </Table>
       </section>
@@ -172,14 +179,16 @@ function WebhookTable({ webhooks, hours }: ListProps): VNode {
 interface RowProps {
   readonly webhook: ShownWebhook;
   readonly hours: SubjectSeries | undefined;
+  /** True if the webhook was removed while somebody pointed at the table. */
+  readonly isGone: boolean;
 }
 
-function Row({ webhook, hours }: RowProps): VNode {
+function Row({ webhook, hours, isGone }: RowProps): VNode {
   const { id, url, state, behind, dropped, last_success_at: success } = webhook;
   const name = nameOfWebhook(webhook);
-  const [mark, word] = STATES[state];
+  const [mark, word] = isGone ? (['off', 'Removed'] as const) : STATES[state];
   return (
-    <tr data-id={id}>
+    <tr data-id={id} inert={isGone}>
       <td>
         <a class="what cut" href={hashOf(id)} dir="auto">
           {name}

@@ -164,6 +164,9 @@ inBrowser('the reference asks with the key of the console', async () => {
   await page.locator('#verdict').waitFor();
   await page.goto(`${url}/docs`);
   const status = page.locator('#operations-Service-getStatus');
+  await page.locator('#trying', { hasText: 'This is the demo.' }).waitFor();
+  await page.getByLabel('Send requests').check();
+  await page.locator('#trying', { hasText: 'Execute sends a real request to the demo.' }).waitFor();
   await status.locator('.opblock-summary-control').click();
   await status.locator('.execute').click();
   await status.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor();

@@ -357,38 +357,3 @@ describe('the console', () => {
     expect(there().complaints).toEqual([]);
   });
 });
-
-describe('the reference page', () => {
-  inBrowser('tries an operation out with a pasted key', async () => {
-    const { page, url, key } = there();
-    await page.evaluate('sessionStorage.clear()');
-    await page.goto(`${url}/docs`);
-    await page.locator('.opblock').first().waitFor();
-    await page.getByRole('button', { name: 'Authorize' }).first().click();
-    await page.locator('.auth-container input').fill(key);
-    await page.locator('.auth-btn-wrapper .authorize').click();
-    await page.locator('.btn-done').click();
-    await page.locator('#operations-Service-getStatus .opblock-summary-control').click();
-    const status = page.locator('#operations-Service-getStatus');
-    expect(await status.locator('.refusals summary').innerText()).toBe('Refusals: 400, 401, 403, 429, Other');
-    expect(await status.locator('.responses-table .response').count()).toBe(1);
-    await page.locator('#operations-Service-getStatus .execute').click();
-    await page
-      .locator('#operations-Service-getStatus .live-responses-table .response-col_status', { hasText: '200' })
-      .waitFor();
-    expect(there().complaints).toEqual([]);
-  });
-
-  inBrowser('fits a dark room and a phone', async () => {
-    const { page } = there();
-    await resize(page, 390, 844);
-    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    const ground = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
-    const light = await ground();
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await page.locator('html.dark-mode').waitFor();
-    expect(await ground()).not.toBe(light);
-    await page.emulateMedia({ colorScheme: 'light' });
-    await page.locator('html:not(.dark-mode)').waitFor();
-  });
-});

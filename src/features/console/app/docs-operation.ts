@@ -1,9 +1,12 @@
-// Makes Swagger UI show each operation's error answers in one collapsible table.
+// Makes Swagger UI show samples of each operation's request, and its error answers in one collapsible table.
+
+import { type DescribedOperation, samplesOf } from './docs-samples.ts';
 
 /** The parts of React that are used here. Swagger UI brings its own. */
 interface React {
   readonly Fragment: unknown;
   createElement(kind: unknown, props: object | null, ...children: readonly unknown[]): unknown;
+  useState<Value>(first: Value): [value: Value, set: (value: Value) => void];
 }
 
 /** An operation's answers by status, as Swagger UI keeps them. */
@@ -18,6 +21,11 @@ interface Answer {
 
 interface ResponsesProps {
   readonly responses: Answers;
+  readonly path: string;
+  readonly method: string;
+  readonly specSelectors: {
+    specJson(): { getIn(path: readonly string[]): { toJS(): unknown } | undefined };
+  };
 }
 
 /** A plugin of Swagger UI. */
@@ -27,8 +35,40 @@ interface Plugin {
 
 const isRefusal = (status: string): boolean => /^[45]|^default$/.test(status);
 
+/** Makes the component that shows the samples of an operation. */
+function sampleBox(React: React): (props: ResponsesProps) => unknown {
+  const element: React['createElement'] = (kind, props, ...children) => React.createElement(kind, props, ...children);
+  return ({ path, method, specSelectors }: ResponsesProps): unknown => {
+    const [chosen, choose] = React.useState('curl');
+    const operation = specSelectors.specJson().getIn(['paths', path, method])?.toJS() as DescribedOperation;
+    const samples = samplesOf(new URL('.', location.href).href, path, method, operation);
+    const text = samples.find(([language]) => language === chosen)?.[1] ?? '';
+    const choice = ([language]: readonly [string, string]): unknown =>
+      element(
+        'button',
+        { key: language, type: 'button', 'aria-pressed': language === chosen, onClick: () => choose(language) },
+        language,
+      );
+    const copy = (): void => void navigator.clipboard?.writeText(text);
+    return element(
+      'div',
+      { className: 'sample' },
+      element(
+        'div',
+        { className: 'sample-head' },
+        element('h4', null, 'Sample'),
+        element('div', { className: 'languages', role: 'group', 'aria-label': 'Language' }, ...samples.map(choice)),
+        element('button', { type: 'button', className: 'button', onClick: copy }, 'Copy'),
+      ),
+      // A region that scrolls needs a way to scroll it by keyboard.
+      element('pre', { tabIndex: 0 }, text),
+    );
+  };
+}
+
 export function foldedOperation({ React }: { readonly React: React }): Plugin {
   const element: React['createElement'] = (kind, props, ...children) => React.createElement(kind, props, ...children);
+  const Samples = sampleBox(React);
 
   /** Renders text, with the parts between backticks as code. */
   const words = (text: string): readonly unknown[] =>
@@ -55,7 +95,12 @@ export function foldedOperation({ React }: { readonly React: React }): Plugin {
     return element(
       React.Fragment,
       null,
-      element(responses, { ...props, responses: others }),
+      element(
+        'div',
+        { className: 'exchange' },
+        element(Samples, props),
+        element(responses, { ...props, responses: others }),
+      ),
       refused.length === 0 ? null : refusals(refused),
     );
   };

@@ -100,13 +100,29 @@ describe('what is more than text in a conversation', () => {
     await seen('li.notice', /named the conversation|Trip/);
   });
 
-  inBrowser('shows an own send that waits for its time, and cancels it', async () => {
+  inBrowser('shows an own send that waits for its time, changes it in its place, and cancels it', async () => {
     const { page } = there();
     const item = page.locator('#message-list .msg.later', { hasText: 'Written now, sent later' });
     await item.getByText(/^Postern sends it /).waitFor();
+    await item.getByRole('button', { name: 'Change' }).click();
+    const form = page.locator('#message-list .change');
     expect(await there().faults()).toEqual([]);
-    await item.getByRole('button', { name: 'Cancel' }).click();
-    await item.waitFor({ state: 'detached' });
+    // Escape ends the change, not the conversation.
+    await page.keyboard.press('Escape');
+    await form.waitFor({ state: 'detached' });
+    await item.getByRole('button', { name: 'Change' }).click();
+    await form.getByLabel('Message').fill('Written again, sent later');
+    await form.getByLabel('When').fill(`${new Date(Date.now() + 172_800_000).toISOString().slice(0, 10)}T07:45`);
+    await form.getByRole('button', { name: 'Save' }).click();
+    const changed = page.locator('#message-list .msg.later', { hasText: 'Written again, sent later' });
+    await changed.getByText(/7:45/).waitFor();
+    const all = (await (await ask('scheduled')).json()) as readonly { readonly text: string }[];
+    expect(all.map(({ text }) => text)).toEqual(['Written again, sent later']);
+    await changed.getByRole('button', { name: 'Cancel' }).click();
+    // It stays under the pointer, so that a second click does not reach what is below.
+    await changed.getByText('Cancelled').waitFor();
+    await page.mouse.move(0, 0);
+    await changed.waitFor({ state: 'detached' });
     expect(await (await ask('scheduled')).json()).toEqual([]);
   });
 
@@ -157,7 +173,7 @@ describe('what is more than text in a conversation', () => {
     });
     await page.goto('about:blank');
     await page.goto(`${url}/console#key=${encodeURIComponent(key)}`);
-    await page.locator('#views [data-place="messages"] .count', { hasText: /^7\+ unread$/ }).waitFor();
+    await page.locator('#views [data-place="messages"] .count', { hasText: /^7\+ unread messages$/ }).waitFor();
     await page.unroute('**/api/v1/conversations?*');
   });
 });

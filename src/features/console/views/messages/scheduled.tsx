@@ -4,10 +4,11 @@ import { effect, signal } from '@preact/signals';
 import { render, type VNode } from 'preact';
 import type { ScheduledSend } from '../../../../client/scheduled-types.ts';
 import { Exactly } from '../../parts/exactly.tsx';
+import { Button } from '../../parts/parts.tsx';
 import { busily, toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { may, serves } from '../../service/service.ts';
-import { addressIn, counted, timeOf } from '../../service/words.ts';
+import { addressIn, counted, fieldTimeOf, timeOf } from '../../service/words.ts';
 import { openState, recipient } from './open-state.ts';
 import { thread } from './thread.tsx';
 
@@ -16,6 +17,8 @@ const KEPT_MS = 120_000;
 /** The messages that were scheduled through Postern, in all conversations. */
 const waiting = signal<readonly ScheduledSend[]>([]);
 let readAt = Number.NEGATIVE_INFINITY;
+/** Id of the message that somebody is changing. */
+const changing = signal<string | undefined>(undefined);
 
 /** Reads the scheduled messages, at most once in `KEPT_MS`. */
 export async function readScheduled(): Promise<void> {
@@ -26,10 +29,52 @@ export async function readScheduled(): Promise<void> {
   );
 }
 
-async function cancel(id: string): Promise<void> {
-  await call(`scheduled/${encodeURIComponent(id)}`, { method: 'DELETE' });
-  toast('Cancelled: nothing is sent');
+/** Reads the scheduled messages again once the time of one has come. */
+export async function noteTime(): Promise<void> {
+  if (!waiting.value.some(({ send_at: at }) => Date.parse(at) <= Date.now())) return;
+  readAt = Number.NEGATIVE_INFINITY;
+  await readScheduled();
+}
+
+const pathOf = (id: string): string => `scheduled/${encodeURIComponent(id)}`;
+
+function forget(id: string): void {
   waiting.value = waiting.value.filter((one) => one.id !== id);
+}
+
+async function cancel(id: string): Promise<void> {
+  await call(pathOf(id), { method: 'DELETE' });
+  toast('Cancelled: nothing is sent');
+  const element = elements.get(id);
+  if (element?.matches(':hover') !== true) {
+    forget(id);
+    return;
+  }
+  // Stays until the pointer leaves it, so that a second click does not cancel the next message.
+  waiting.value = waiting.value.map((one) => (one.id === id ? { ...one, state: 'cancelled' } : one));
+  element.addEventListener('pointerleave', () => forget(id), { once: true });
+}
+
+/** Schedules the changed message before it cancels the old one, so that none is lost if the second request fails. */
+async function change(old: ScheduledSend, text: string, at: string): Promise<void> {
+  const { id, to, service, fallback } = old;
+  const body = { recipient: to, body: text, send_at: at, service, fallback };
+  const { scheduled: made } = await call<{ readonly scheduled?: ScheduledSend }>('messages', { method: 'POST', body });
+  try {
+    await call(pathOf(id), { method: 'DELETE' });
+  } catch (error) {
+    // Messages has the old one already.
+    if (made !== undefined) await call(pathOf(made.id), { method: 'DELETE' });
+    throw error;
+  }
+  forget(id);
+  if (made === undefined) {
+    toast('The changed message waits for approval');
+    return;
+  }
+  noteScheduled(made);
+  toast('Changed');
+  elements.get(made.id)?.querySelector('button')?.focus();
 }
 
 export function noteScheduled(send: ScheduledSend): void {
@@ -56,29 +101,106 @@ function elementOf(send: ScheduledSend): HTMLElement {
   return element;
 }
 
-const Later = ({ id, text, attachments, send_at: at, state }: ScheduledSend): VNode => (
-  <>
-    <div class="content">
-      <div class="held">
-        <p class="body bubble" dir="auto">
-          <Exactly text={text || counted(attachments.length, 'attachment')} />
-        </p>
+function Later(send: ScheduledSend): VNode {
+  const { id, text, attachments, send_at: at, state } = send;
+  if (changing.value === id && state === 'scheduled') return <ChangeForm send={send} />;
+  const states: Readonly<Record<string, string>> = { sending: 'Being sent', cancelled: 'Cancelled' };
+  return (
+    <>
+      <div class="content">
+        <div class="held">
+          <p class="body bubble" dir="auto">
+            <Exactly text={text || counted(attachments.length, 'attachment')} />
+          </p>
+        </div>
       </div>
-    </div>
-    <div class="under">
-      <span>{state === 'sending' ? 'Being sent' : `Postern sends it ${timeOf(at)}`}</span>
-      {state === 'scheduled' && (
-        <button
-          type="button"
-          class="link"
-          onClick={({ currentTarget }) => void busily(currentTarget, () => cancel(id))}
-        >
-          Cancel
+      <div class="under">
+        <span>{states[state] ?? `Postern sends it ${timeOf(at)}`}</span>
+        {state === 'scheduled' && attachments.length === 0 && (
+          <button
+            type="button"
+            class="link"
+            onClick={() => {
+              changing.value = id;
+            }}
+          >
+            Change
+          </button>
+        )}
+        {state === 'scheduled' && (
+          <button
+            type="button"
+            class="link"
+            onClick={({ currentTarget }) => void busily(currentTarget, () => cancel(id))}
+          >
+            Cancel
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** The message as fields, in its place. */
+function ChangeForm({ send }: { readonly send: ScheduledSend }): VNode {
+  const { id, text, send_at: at } = send;
+  const time = fieldTimeOf(Date.parse(at));
+  const close = (): void => {
+    changing.value = undefined;
+    setTimeout(() => elements.get(id)?.querySelector('button')?.focus());
+  };
+  const save = async (form: FormData): Promise<void> => {
+    const [words, chosen] = [form.get('text'), form.get('at')];
+    if (typeof words !== 'string' || typeof chosen !== 'string') return;
+    // The field has no seconds.
+    const next = chosen === time ? at : new Date(chosen).toISOString();
+    if (words !== text || next !== at) await change(send, words, next);
+    close();
+  };
+  return (
+    <form
+      class="change stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const { currentTarget: form, submitter } = event;
+        if (submitter instanceof HTMLButtonElement) void busily(submitter, () => save(new FormData(form)));
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        event.stopPropagation();
+        close();
+      }}
+    >
+      <textarea
+        class="input"
+        name="text"
+        aria-label="Message"
+        dir="auto"
+        rows={3}
+        required
+        defaultValue={text ?? ''}
+        ref={focusFirst}
+      />
+      <div class="row wrap">
+        <input
+          class="input grow"
+          type="datetime-local"
+          name="at"
+          aria-label="When"
+          required
+          min={fieldTimeOf(Date.now())}
+          defaultValue={time}
+        />
+        <button type="submit" class="btn first">
+          Save
         </button>
-      )}
-    </div>
-  </>
-);
+        <Button run={close}>Leave it</Button>
+      </div>
+    </form>
+  );
+}
+
+const focusFirst = (field: HTMLTextAreaElement | null): void => field?.focus();
 
 /** Keeps the sends of the open conversation in its thread. */
 export function showScheduled(): void {

@@ -139,4 +139,13 @@ describe('scrolling in the console', () => {
     })`);
     expect(back).toEqual({ seen: CONVERSATIONS + 1, most: 30, empty: 0 });
   });
+
+  inBrowser('keeps its place in the list when a conversation is new', async () => {
+    await page.evaluate(`document.getElementById('conversation-list').scrollTop = 1e9`);
+    const last = (all: number) => page.locator(`#conversation-list [aria-setsize="${all}"]`, { hasText: 'hello 0' });
+    await last(CONVERSATIONS + 1).waitFor();
+    const chat = fixture.chat('iMessage;-;new@example.com', ['new@example.com']);
+    fixture.message({ chat, date: appleNs('2026-06-01T00:00:00Z'), text: 'new here' });
+    await last(CONVERSATIONS + 2).waitFor();
+  });
 });

@@ -76,6 +76,9 @@ describe('the search box of the console', () => {
     expect(await hit.locator('mark').allTextContents()).toEqual(['plant']);
     expect(await hit.textContent()).toContain('Garden');
     await page.locator('#search-state', { hasText: /^1 message\.$/ }).waitFor();
+    // Nothing was open, so the first hit stands beside the results, while the focus stays where somebody types.
+    await page.locator('#message-list li.found', { hasText: 'Shall we plant the beans' }).waitFor();
+    expect(await page.locator('#message-list :focus').count()).toBe(0);
     // Enter searches for whole words and accepts the whole syntax.
     await page.fill('#search', 'from:+15550101 "beans on"');
     await page.keyboard.press('Enter');
@@ -90,6 +93,16 @@ describe('the search box of the console', () => {
     await found.getByText('Shall we plant the beans on Saturday?').waitFor();
     expect(await page.textContent('#thread-title')).toBe('Garden');
     expect(await page.isVisible('#newest-messages')).toBe(false);
+  });
+
+  inBrowser('finds people and groups from the first letter on, above the messages', async () => {
+    const { page } = there();
+    await page.fill('#search', 'be');
+    await page.locator('#people-list button', { hasText: 'Ben Okafor+15550101' }).waitFor();
+    expect(asked).toEqual([]);
+    await page.fill('#search', 'ben');
+    await page.locator('#people-list button', { hasText: 'Ben Okafor+15550101' }).waitFor();
+    await eventually(() => expect(asked.splice(0)).toEqual(['ben*']));
   });
 
   inBrowser('works with the keyboard alone', async () => {

@@ -262,9 +262,18 @@ describe('the views of the console', () => {
     await there().command({ do: 'scenario', name: 'error_25', times: 1 });
     await ask('messages', { recipient: BEN, body: 'This does not arrive' });
     const last = page.locator(`#conversation-list [data-id="any;-;${BEN}"] .last`);
-    await eventually(async () => expect(await last.textContent()).toBe('Not delivered: This does not arrive'));
+    const says = (text: string) => eventually(async () => expect(await last.textContent()).toBe(text));
+    await says('Not delivered: This does not arrive');
     await page.reload();
-    await eventually(async () => expect(await last.textContent()).toBe('Not delivered: This does not arrive'));
+    await says('Not delivered: This does not arrive');
+    // A message that follows does not hide it, until somebody has looked.
+    await there().command({ do: 'scenario', name: 'error_25', times: 1 });
+    await ask('messages', { recipient: BEN, body: 'Nor does this' });
+    await says('Not delivered: Nor does this');
+    await there().command({ do: 'receive', from: BEN, text: 'Are you there?' });
+    await says('One was not delivered. Are you there?');
+    await goTo(`#/c/${encodeURIComponent(`any;-;${BEN}`)}`);
+    await says('Are you there?');
     await goTo('#/events');
   });
 

@@ -3,7 +3,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { Conversation } from '../../../core/model/conversation.ts';
 import { isGroup, lastWords, nameOf, peopleIn } from '../service/directory.ts';
-import { counted, personOf, shortTimeOf, timeOf } from '../service/words.ts';
+import { counted, number, personOf, shortTimeOf, timeOf } from '../service/words.ts';
 import { Faces } from './avatar.tsx';
 import { Quoting } from './quoting.tsx';
 
@@ -13,12 +13,15 @@ interface Props {
   /** The Mac that the conversation is on, if the list is of several. */
   readonly mac?: string | undefined;
   readonly unread: number;
+  /** True if a message before the last one was not delivered, and nobody has looked since. */
+  readonly hasFailed?: boolean;
   readonly isCurrent?: boolean;
   /** Tells the conversation from others of the same name; stands after it. */
   readonly beside?: ComponentChildren;
 }
 
-export function ConversationRow({ conversation, href, mac, unread, isCurrent = false, beside }: Props): VNode {
+export function ConversationRow(props: Props): VNode {
+  const { conversation, href, mac, unread, hasFailed = false, isCurrent = false, beside } = props;
   const { id, last_message_at: at, names, details } = conversation;
   const last = details?.last_message;
   const isFailed = last?.status === 'failed';
@@ -26,9 +29,7 @@ export function ConversationRow({ conversation, href, mac, unread, isCurrent = f
   const [who, words] = lastWords(conversation);
   return (
     <a class="conv" href={href} title={name} data-id={id} data-mac={mac} aria-current={isCurrent ? 'true' : undefined}>
-      <span class="unread" hidden={unread === 0}>
-        {unread > 0 && <span class="unseen">{counted(unread, 'unread message')}</span>}
-      </span>
+      <span class="unread" hidden={unread === 0} />
       <Faces people={peopleIn(conversation)} />
       <span class="stack tight">
         <span class="head-line">
@@ -40,10 +41,17 @@ export function ConversationRow({ conversation, href, mac, unread, isCurrent = f
           <time dateTime={at} title={timeOf(at)}>
             {shortTimeOf(at)}
           </time>
+          {unread > 0 && (
+            <span class="count now" title={counted(unread, 'unread message')}>
+              {number(unread)}
+              <span class="unseen"> unread</span>
+            </span>
+          )}
         </span>
         <span class="last">
           {isFailed && <span class="state bad">Not delivered:</span>}
-          {isFailed && ' '}
+          {hasFailed && !isFailed && <span class="state bad">One was not delivered.</span>}
+          {(isFailed || hasFailed) && ' '}
           {!isFailed && who !== undefined && (
             <>
               <bdi>{who}</bdi>:{' '}

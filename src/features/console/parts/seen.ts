@@ -54,7 +54,7 @@ function show(conversations: readonly Conversation[], isPart: boolean): void {
   setBadge(
     'messages',
     conversations.reduce((sum, one) => sum + unseenIn(one), 0),
-    'unread',
+    'unread messages',
     isPart,
   );
 }

@@ -9,7 +9,7 @@ import type { Message } from '../../../../core/model/message.ts';
 import { ConversationRow } from '../../parts/conversation-row.tsx';
 import { CodeLine, Empty, moveRow } from '../../parts/parts.tsx';
 import { noteSeen, showUnread, unseenIn } from '../../parts/seen.ts';
-import { pageOf } from '../../service/api.ts';
+import { type AnswerPage, pageOf } from '../../service/api.ts';
 import { nameOf, newestConversations, noteConversations } from '../../service/directory.ts';
 import { currentRoute, pathOfConversation } from '../../service/route.ts';
 import { commandOf } from '../../service/service.ts';
@@ -31,6 +31,8 @@ const items = signal<readonly ListItem[] | undefined>(undefined);
 /** The path of the next page. */
 const next = signal<string | undefined>(undefined);
 const current = signal<string | undefined>(undefined);
+/** Ids of the conversations with a message that failed since somebody looked at them. */
+const failed = signal<ReadonlySet<string>>(new Set());
 /** True if only conversations with unread messages are shown. */
 export const isUnreadOnly = signal(false);
 /** The first item in the document, and the number of those. */
@@ -76,13 +78,26 @@ export async function showConversations({ isByItself, isFresh = true }: ReadOpti
   if (now < askedAt) return;
   askedAt = now;
   const focused = document.activeElement?.closest<HTMLElement>('#conversation-list [data-id]')?.dataset.id;
+  const later = laterThan(page);
   known.clear();
-  items.value = added(page.items);
-  next.value = page.next;
+  for (const item of later) known.set(item.peek().id, item);
+  items.value = [...added(page.items), ...later];
+  if (later.length === 0) next.value = page.next;
   noteOpen();
   highlightOpen();
   // An item that moves loses the focus.
   if (focused !== undefined) setTimeout(() => focusConversation(focused));
+}
+
+/** Returns the loaded items that follow a page of the newest ones. Without them the list would lose its place. */
+function laterThan({ items: newest, next: path }: AnswerPage<Conversation>): readonly ListItem[] {
+  const last = newest.at(-1)?.last_message_at;
+  if (path === undefined || last === undefined) return [];
+  const ids = new Set(newest.map(({ id }) => id));
+  return (items.peek() ?? []).filter((item) => {
+    const { id, last_message_at: at } = item.peek();
+    return !ids.has(id) && Date.parse(at) <= Date.parse(last);
+  });
 }
 
 /** Gives a conversation of the list the focus. */
@@ -128,6 +143,7 @@ export function noteOpen(): void {
   const { view, id } = currentRoute();
   const item = view === 'messages' && id !== undefined ? known.get(id) : undefined;
   if (item !== undefined && document.visibilityState === 'visible') {
+    noteFailed(item.peek().id, false);
     noteSeen(item.peek());
     item.value = { ...item.peek() };
   }
@@ -142,6 +158,7 @@ const countListed = (): void =>
 
 /** Shows a new message in the list. Reloads the list if the message's conversation is missing. */
 export async function noteMessage(message: Message): Promise<void> {
+  if (message.status === 'failed') noteFailed(message.conversation_id, true);
   const item = known.get(message.conversation_id);
   if (item === undefined) {
     if (message.conversation_id !== '') await showConversations({ isByItself: true }).catch(() => {});
@@ -156,6 +173,12 @@ export async function noteMessage(message: Message): Promise<void> {
   items.value = [item, ...all.filter((other) => other !== item)];
 }
 
+function noteFailed(id: string, isSo: boolean): void {
+  if (failed.peek().has(id) === isSo) return;
+  const others = [...failed.peek()].filter((other) => other !== id);
+  failed.value = new Set(isSo ? [...others, id] : others);
+}
+
 function withMessage(conversation: Conversation, message: Message): Conversation {
   const { details } = conversation;
   const unread = message.is_from_me ? {} : { unread_count: unseenIn(conversation) + 1 };
@@ -168,6 +191,7 @@ function withMessage(conversation: Conversation, message: Message): Conversation
 
 /** Shows the last message of a conversation as it is after a change, such as one that failed later. */
 export function noteUpdate(message: Message): void {
+  if (message.status === 'failed') noteFailed(message.conversation_id, true);
   const item = known.get(message.conversation_id);
   const details = item?.peek().details;
   if (item === undefined || details?.last_message?.id !== message.id) return;
@@ -297,6 +321,7 @@ function Row({ item, hasTwin }: RowProps): VNode {
       conversation={conversation}
       href={pathOfConversation(id)}
       unread={unseenIn(conversation)}
+      hasFailed={failed.value.has(id)}
       isCurrent={current.value === id}
       beside={hasTwin && participants.length === 1 && <bdi class="quiet small cut">{participants[0]}</bdi>}
     />

@@ -1,5 +1,6 @@
 // The results of a search: people, and messages with the matches marked.
 
+import { signal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
 import type { Highlight } from '../../../../client/search-types.ts';
 import type { Message } from '../../../../core/model/message.ts';
@@ -8,6 +9,9 @@ import { type Entry, nameIn } from '../../service/directory.ts';
 import { goTo, pathOfConversation } from '../../service/route.ts';
 import { addressIn, personOf, shortTimeOf, timeOf } from '../../service/words.ts';
 import type { FoundMessage } from './search.tsx';
+
+/** Id of the hit whose message the thread shows. */
+export const currentHit = signal<string | undefined>(undefined);
 
 /**
  * Maximum length of a hit's text, in UTF-16 code units. If the first match is far from the start, the text begins
@@ -30,8 +34,13 @@ export const PersonHit = ({ id, name, detail, conversation = `any;-;${id}` }: En
   </li>
 );
 
-/** Calls `choose` before it goes to the message. */
-export function Hit({ message, highlights, choose }: FoundMessage & { readonly choose: () => void }): VNode {
+interface HitProps extends FoundMessage {
+  readonly choose: () => void;
+  /** Called when somebody moves to the hit with the keyboard. */
+  readonly reach: () => void;
+}
+
+export function Hit({ message, highlights, choose, reach }: HitProps): VNode {
   const { id, conversation_id: conversation, sender, names, timestamp, is_from_me: isOwn } = message;
   const who = isOwn ? 'You' : personOf(sender, names);
   const where = nameIn(conversation) ?? personOf(addressIn(conversation), names);
@@ -41,9 +50,10 @@ export function Hit({ message, highlights, choose }: FoundMessage & { readonly c
         type="button"
         class="hit"
         disabled={conversation === ''}
-        onClick={() => {
-          choose();
-          goTo(pathOfConversation(conversation, id));
+        aria-current={currentHit.value === id ? 'true' : undefined}
+        onClick={choose}
+        onFocus={({ currentTarget }) => {
+          if (currentTarget.matches(':focus-visible')) reach();
         }}
       >
         <span class="head-line">

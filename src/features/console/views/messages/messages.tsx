@@ -33,8 +33,8 @@ import {
   showUnreadOnly,
 } from './conversations.tsx';
 import { Details, PeopleLine } from './details-pane.tsx';
-import { openState, recipient } from './open-state.ts';
-import { readScheduled, showScheduled } from './scheduled.tsx';
+import { openState, PHONE, recipient } from './open-state.ts';
+import { noteTime, readScheduled, showScheduled } from './scheduled.tsx';
 import { focusSearch, Results, SearchForm, takeWanted } from './search.tsx';
 import { SpeakBox } from './speak.tsx';
 import { ThreadLog, thread } from './thread.tsx';
@@ -93,12 +93,14 @@ async function showConversation(id: string, message: string | undefined): Promis
   open(id, known);
   if (takeWriting(id) || isByKeyboard) focusBody();
   if (known === undefined) void readHead(id);
-  if (isSame && wanted === undefined) return;
-  const target = message === undefined ? undefined : (wanted ?? (await messageOf(message)));
+  if (isSame && (wanted === undefined || thread.mark(wanted.message.id, wanted.isPreview))) return;
+  const target = message === undefined ? undefined : (wanted?.message ?? (await messageOf(message)));
   const now = currentRoute();
   if (now.id !== id || now.item !== message) return;
   shownMessage = message;
-  await thread.open(id, target);
+  await thread.open(id, target, wanted?.isPreview);
+  // Nobody has opened what a search shows by itself.
+  if (wanted?.isPreview === true) return;
   noteOpen();
   if (shownConversation(id) === undefined) return;
   void readScheduled();
@@ -140,6 +142,7 @@ function take(event: LiveEvent): void {
     case 'message.sent':
       thread.add(event.data);
       void noteMessage(event.data);
+      void noteTime();
       break;
     case 'message.updated':
       thread.update(event.data, event.changes);
@@ -159,8 +162,6 @@ function take(event: LiveEvent): void {
       break;
   }
 }
-
-const PHONE = matchMedia('(max-width: 760px)');
 
 /** Begins a search in the open conversation. */
 function searchHere(): void {

@@ -13,5 +13,8 @@ export interface Opened {
 
 export const openState = signal<Opened>({ isNew: false });
 
+/** A phone shows one part of the view at a time. */
+export const PHONE = matchMedia('(max-width: 760px)');
+
 /** The chosen person or group of a new message. */
 export const recipient = signal<Entry | undefined>(undefined);

@@ -6,10 +6,13 @@ import type { Highlight } from '../../../../client/search-types.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { Icon } from '../../parts/parts.tsx';
 import { pageOf, statusOf } from '../../service/api.ts';
+import { isScarce } from '../../service/budget.ts';
 import { type Entry, suggestions } from '../../service/directory.ts';
+import { goTo, pathOfConversation } from '../../service/route.ts';
 import { serves } from '../../service/service.ts';
 import { number, reasonOf } from '../../service/words.ts';
-import { Hit, PersonHit } from './hits.tsx';
+import { currentHit, Hit, PersonHit } from './hits.tsx';
+import { openState, PHONE } from './open-state.ts';
 
 /** A message that matches, as the API answers. */
 export interface FoundMessage {
@@ -24,6 +27,8 @@ export interface FoundMessage {
 const WAIT_MS = 400;
 const MIN_CHARACTERS = 3;
 const HITS_AT_ONCE = 30;
+/** A hit that somebody moves to with the keyboard is shown after this time, in milliseconds. */
+const REST_MS = 250;
 
 /** Filters offered as buttons: the label, and the search syntax that a click adds to the search box. */
 const OFFERS = [
@@ -49,15 +54,33 @@ let running = new AbortController();
 let isAsking = false;
 /** The query whose hits are shown or requested. */
 let asked = '';
-/** The chosen hit, kept so that its conversation need not load the message again. */
-let wanted: Message | undefined;
 
-/** Returns the message of the chosen hit if it has this id, otherwise undefined. Forgets the hit in both cases. */
-export function takeWanted(id: string): Message | undefined {
-  const message = wanted?.id === id ? wanted : undefined;
-  wanted = undefined;
-  return message;
+/** A hit to show. In a preview the focus stays in the results. */
+interface Wanted {
+  readonly message: Message;
+  readonly isPreview: boolean;
 }
+
+/** The hit to show, kept so that its conversation need not load the message again. */
+let wanted: Wanted | undefined;
+
+/** Returns the hit to show if its message has this id, otherwise undefined. Forgets the hit in both cases. */
+export function takeWanted(id: string): Wanted | undefined {
+  const taken = wanted?.message.id === id ? wanted : undefined;
+  wanted = undefined;
+  return taken;
+}
+
+/** Shows a hit in its conversation, beside the results. */
+function showHit(message: Message, isPreview: boolean): void {
+  clearTimeout(timer);
+  wanted = { message, isPreview };
+  currentHit.value = message.id;
+  goTo(pathOfConversation(message.conversation_id, message.id), { replaces: isPreview });
+}
+
+/** Reports whether there is room for a hit beside the results, and requests for showing it. */
+const canPreview = (): boolean => !PHONE.matches && !isScarce();
 
 /** Returns the query with `*` after the last word, which the user may not have finished. */
 function unfinished(text: string): string {
@@ -65,16 +88,23 @@ function unfinished(text: string): string {
   return !isQuoted && /(?:^|\s)[\p{L}\p{M}\p{N}]{3,}$/u.test(text) ? `${text}*` : text;
 }
 
+/** Finds people and groups alone. */
+async function searchPeople(query: string): Promise<void> {
+  abort();
+  asked = query;
+  await readPeople(query);
+  if (query !== asked) return;
+  hits.value = [];
+  next.value = undefined;
+  isOpen.value = true;
+  const more = serves('searchMessages') ? 'Messages are searched from three letters on.' : '';
+  said.value = { text: people.value.length === 0 ? `Nobody found. ${more}`.trim() : more };
+}
+
 async function search(query: string): Promise<void> {
   if (query === '' || query === asked) return;
+  if (!serves('searchMessages')) return searchPeople(query);
   asked = query;
-  if (!serves('searchMessages')) {
-    await readPeople(query);
-    if (query !== asked) return;
-    isOpen.value = true;
-    said.value = { text: people.value.length === 0 ? 'Nobody found.' : '' };
-    return;
-  }
   void readPeople(query);
   // Dates in the query are days of the zone in which the console shows times.
   const zone = encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone);
@@ -85,7 +115,7 @@ async function search(query: string): Promise<void> {
 /** Reads people and groups, which are shown above the hits because most searches are for them. */
 async function readPeople(query: string): Promise<void> {
   const words = query.replace(/[*"]/g, '').trim();
-  const entries = /\w:/.test(words) ? [] : (await suggestions(words)).slice(0, 4);
+  const entries = /\w:/.test(words) ? [] : await suggestions(words);
   if (query === asked) people.value = entries;
 }
 
@@ -110,6 +140,9 @@ async function read(path: string, before: readonly FoundMessage[]): Promise<void
     next.value = page.next;
     isOpen.value = true;
     said.value = { text: [countOf(hits.value.length), completeness(page.headers)].filter(Boolean).join(' ') };
+    const [first] = hits.value;
+    const isFree = openState.value.id === undefined && !openState.value.isNew;
+    if (first?.message.conversation_id && isFree && canPreview()) showHit(first.message, true);
   } catch (error) {
     if (aborted.aborted) return;
     isAsking = false;
@@ -140,6 +173,7 @@ function closeSearch(): void {
   isOpen.value = false;
   next.value = undefined;
   hasText.value = false;
+  currentHit.value = undefined;
   said.value = { text: '' };
 }
 
@@ -166,13 +200,15 @@ function typed({
   const text = currentTarget.value.trim();
   hasText.value = text !== '';
   if (text === '') closeSearch();
-  else if (!isComposing && [...text].length >= MIN_CHARACTERS) {
-    timer = setTimeout(() => void search(unfinished(text)), WAIT_MS);
+  else if (!isComposing) {
+    const isShort = [...text].length < MIN_CHARACTERS;
+    timer = setTimeout(() => void (isShort ? searchPeople(text) : search(unfinished(text))), WAIT_MS);
   }
 }
 
 /** A service without full-text search still finds people and groups. */
-const labelOfSearch = (): string => (serves('searchMessages') ? 'Search messages' : 'Find a person or group');
+const labelOfSearch = (): string =>
+  serves('searchMessages') ? 'Search people and messages' : 'Find a person or group';
 
 export const SearchForm = (): VNode => (
   <search>
@@ -246,18 +282,22 @@ function pressed(event: TargetedKeyboardEvent<HTMLDivElement>): void {
 /** The results, shown in place of the conversations. */
 export const Results = (): VNode => (
   <div class="scroll" id="found" data-rows hidden={!isOpen.value} ref={results} onKeyDown={pressed}>
+    <h2 hidden={people.value.length === 0}>People and groups</h2>
     <ul id="people-list" aria-label="People and groups" hidden={people.value.length === 0}>
       {people.value.map((entry) => (
         <PersonHit key={entry.id} {...entry} />
       ))}
     </ul>
-    <ul id="hit-list" aria-label="Messages found, newest first">
+    <h2 hidden={hits.value.length === 0}>Messages</h2>
+    <ul id="hit-list" aria-label="Messages found, newest first" hidden={hits.value.length === 0}>
       {hits.value.map((hit) => (
         <Hit
           key={hit.message.id}
           {...hit}
-          choose={() => {
-            wanted = hit.message;
+          choose={() => showHit(hit.message, false)}
+          reach={() => {
+            clearTimeout(timer);
+            timer = setTimeout(() => canPreview() && showHit(hit.message, true), REST_MS);
           }}
         />
       ))}

@@ -66,13 +66,13 @@ class Thread {
     this.#sizes.observe(list);
   }
 
-  /** Shows the newest messages of a conversation. If `wanted` is older, shows the messages from `wanted` on. */
-  async open(id: string, wanted?: Message): Promise<void> {
+  /** Shows the newest messages of a conversation, or those from `wanted` on, which gets the focus unless `isPreview`. */
+  async open(id: string, wanted?: Message, isPreview = false): Promise<void> {
     this.close();
     this.#list.replaceChildren();
     this.#openId = id;
     this.#hasOlder = false;
-    await this.#show(wanted);
+    await this.#show(wanted, isPreview);
   }
 
   /** Shows sends that are still to be made, soonest first. */
@@ -105,7 +105,7 @@ class Thread {
     if (this.#openId !== '' && !this.hasNewer.value) await this.#show();
   }
 
-  async #show(wanted?: Message): Promise<void> {
+  async #show(wanted?: Message, isPreview = false): Promise<void> {
     const own = this.#openings;
     this.expect();
     try {
@@ -123,7 +123,7 @@ class Thread {
       this.#list.classList.toggle('bare', this.#items().length === 0);
       this.#wasAtEnd = wanted === undefined;
       if (wanted === undefined) this.#toEnd();
-      else this.#mark(wanted.id);
+      else this.mark(wanted.id, isPreview);
       // A list that is too short to scroll causes no scroll event, so its next page is loaded here.
       this.noteScroll();
     } catch (error) {
@@ -239,12 +239,15 @@ class Thread {
     return this.hasNewer.peek() ? elements : withLater(elements, this.#later);
   }
 
-  #mark(id: string): void {
+  /** Marks a message. It gets the focus unless `isPreview` is true. Returns false if it is not shown. */
+  mark(id: string, isPreview = false): boolean {
     const item = this.#find(id);
-    if (item === undefined) return;
+    if (item === undefined) return false;
+    for (const old of this.#list.querySelectorAll('.found')) old.classList.remove('found');
     item.element.classList.add('found');
     item.element.scrollIntoView({ block: 'center' });
-    item.focus();
+    if (!isPreview) item.focus();
+    return true;
   }
 
   /** Updates a message if it is shown. */

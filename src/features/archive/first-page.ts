@@ -31,8 +31,8 @@ export function listHtml(
       html`<header>
 <h1>Messages</h1>
 <p>${total.toLocaleString('en')} messages in ${sorted.length.toLocaleString('en')} conversations. Archived from ${mac} on ${calendar.moment(at)}.</p>
-${sorted.length > MAX_WITHOUT_NAVIGATION && navigation(groups, lettersOf(sorted))}</header>
-<main>
+</header>
+${sorted.length > MAX_WITHOUT_NAVIGATION && navigation(groups, lettersOf(sorted))}<main>
 ${groups.map(([year, all]) => yearHtml(year, all, calendar, groups.length > 1))}${
   sorted.length > MAX_WITHOUT_NAVIGATION && lettersOf(sorted).map(letterHtml)
 }</main>
@@ -85,8 +85,10 @@ function grouped(
 function navigation(years: readonly Group[], letters: readonly Group[]): Html {
   const links = (groups: readonly Group[], prefix: string) =>
     groups.map(([heading]) => html` <a href="#${idOf(prefix, heading)}">${heading}</a>`);
-  return html`<nav aria-label="Years">${links(years, 'y')}</nav>
-<nav aria-label="Letters">${links(letters, 'l')}</nav>
+  return html`<div class="bar">
+<nav aria-label="Years">By date: ${links(years, 'y')}</nav>
+<nav aria-label="Letters">By name: ${links(letters, 'l')}</nav>
+</div>
 `;
 }
 
@@ -96,26 +98,51 @@ function idOf(prefix: string, heading: string): string {
 }
 
 function yearHtml(year: string, all: readonly ListedConversation[], calendar: Calendar, hasHeading: boolean): Html {
-  const rows = all.map((one) => {
-    const { key, title, subtitle, address, messages, lastAt, years } = one;
-    const links = years.map((each) => html`<a href="${CONVERSATIONS}/${key}/${each.first}">${each.year}</a> `);
-    return html`<tr><td><div class="person">${avatarHtml(title, address)}<div><a href="${pageOf(one)}"><bdi>${title}</bdi></a>${
-      subtitle !== '' && subtitle !== title && html`<small class="line"><bdi>${subtitle}</bdi></small>`
-    }${years.length > 1 && html`<small class="line years">${links}</small>`}</div></div></td><td class="number">${messages.toLocaleString('en')}</td><td class="date">${calendar.date(isoSecond(lastAt * 1000))}</td></tr>
-`;
-  });
+  const months = all.length > MAX_WITHOUT_NAVIGATION ? byMonth(all, calendar) : [];
+  const monthLinks = months.map(([month]) => html` <a href="#${monthId(year, month)}">${month}</a>`);
+  const rowsOf = (some: readonly ListedConversation[]) => some.map((one) => rowHtml(one, calendar));
   return html`<section class="list" id="${idOf('y', year)}">
-${hasHeading && html`<h2>${year}</h2>\n`}<table>
+${hasHeading && html`<h2>${year}</h2>\n`}${months.length > 1 && html`<nav aria-label="Months of ${year}">${monthLinks}</nav>\n`}<table>
 <thead><tr><th>Conversation</th><th class="number">Messages</th><th class="date">Newest</th></tr></thead>
-<tbody>
-${rows}</tbody>
-</table>
+${
+  months.length > 1
+    ? months.map(
+        ([month, some]) => html`<tbody id="${monthId(year, month)}">
+<tr class="month"><th colspan="3" scope="rowgroup">${month}</th></tr>
+${rowsOf(some)}</tbody>
+`,
+      )
+    : html`<tbody>
+${rowsOf(all)}</tbody>
+`
+}</table>
 </section>
 `;
 }
 
+/** Groups the conversations of a year by the month of their newest message. Keeps their order. */
+const byMonth = (all: readonly ListedConversation[], calendar: Calendar): readonly Group[] =>
+  grouped(all, ({ lastAt }) => calendar.monthHere(isoSecond(lastAt * 1000)));
+
+const monthId = (year: string, month: string): string => `m${year}${month}`;
+
+function rowHtml(one: ListedConversation, calendar: Calendar): Html {
+  const { key, title, subtitle, address, messages, lastAt, years } = one;
+
+  const links = years.map((each) => html`<a href="${CONVERSATIONS}/${key}/${each.first}">${each.year}</a> `);
+  return html`<tr><td><div class="person">${avatarHtml(title, address)}<div><a href="${pageOf(one)}"><bdi>${title}</bdi></a>${
+    subtitle !== '' && subtitle !== title && html`<small class="line"><bdi>${subtitle}</bdi></small>`
+  }${years.length > 1 && html`<small class="line years">${links}</small>`}</div></div></td><td class="number">${messages.toLocaleString('en')}</td><td class="date">${calendar.date(isoSecond(lastAt * 1000))}</td></tr>
+`;
+}
+
 function letterHtml([letter, all]: Group): Html {
-  const items = all.map((one) => html`<li><a href="${pageOf(one)}"><bdi>${one.title}</bdi></a></li>\n`);
+  const items = all.map((one, at) => {
+    const hasTwin = [all[at - 1], all[at + 1]].some((other) => other?.title === one.title);
+    return html`<li><a href="${pageOf(one)}"><bdi>${one.title}</bdi></a>${
+      hasTwin && html` <small><bdi>${one.subtitle}</bdi></small>`
+    }</li>\n`;
+  });
   return html`<section class="list" id="${idOf('l', letter)}"><h2>${letter}</h2>
 <ul class="names">
 ${items}</ul>

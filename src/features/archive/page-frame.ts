@@ -44,6 +44,7 @@ export class Calendar {
   readonly #date: Intl.DateTimeFormat;
   readonly #year: Intl.DateTimeFormat;
   readonly #month: Intl.DateTimeFormat;
+  readonly #monthHere: Intl.DateTimeFormat;
   readonly #moment: Intl.DateTimeFormat;
 
   constructor(timeZone: string) {
@@ -53,6 +54,7 @@ export class Calendar {
     this.#date = new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'medium' });
     this.#year = new Intl.DateTimeFormat('en-GB', { timeZone, year: 'numeric' });
     this.#month = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', month: 'long' });
+    this.#monthHere = new Intl.DateTimeFormat('en-GB', { timeZone, month: 'long' });
     this.#moment = new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'medium', timeStyle: 'short' });
   }
 
@@ -69,6 +71,11 @@ export class Calendar {
   /** Returns the month of a date in UTC, for example `May`. */
   month(iso: string): string {
     return this.#month.format(Date.parse(iso));
+  }
+
+  /** Returns the month of a date, for example `May`. */
+  monthHere(iso: string): string {
+    return this.#monthHere.format(Date.parse(iso));
   }
 
   /** Returns, for example, `14:05`. */

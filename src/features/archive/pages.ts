@@ -32,7 +32,7 @@ export interface PagesParts {
 }
 
 /** Version of the page layout. Pages of another version are rebuilt. */
-const VERSION = 2;
+const VERSION = 3;
 /**
  * Maximum number of messages on a page. A year with more has a page for each month, and a month with more has several
  * pages.

@@ -70,16 +70,20 @@ async function writePage(
     let waiting = beginning(parts, page).text;
     let before: Message | undefined;
     let day = '';
+    let month = '';
     for (let left = page.count; left > 0; left -= 1) {
       const { value: entry } = entries.next();
       const shown = entry === undefined ? undefined : shownOf(entry, reader);
       if (shown === undefined) continue;
-      const today = calendar.day(shown.message.timestamp);
+      const { timestamp } = shown.message;
+      const today = calendar.day(timestamp);
+      const anchor = monthOf(timestamp) !== month && html` id="${idOfMonth(monthOf(timestamp))}"`;
       if (today !== day) {
-        waiting += `${day === '' ? '' : '</section>\n'}${html`<section><h2>${today}</h2>\n`.text}`;
+        waiting += `${day === '' ? '' : '</section>\n'}${html`<section${anchor}><h2>${today}</h2>\n`.text}`;
         before = undefined;
-      }
+      } else if (anchor) waiting += html`<span${anchor}></span>\n`.text;
       day = today;
+      month = monthOf(timestamp);
       const isOnPage = (guid: string): boolean => isOn(page, index, record, guid);
       waiting += messageHtml(shown, { names, notes, calendar, isGroup: conversation.isGroup, isOnPage, before }).text;
       before = shown.message;
@@ -116,21 +120,39 @@ function isOn({ name }: YearPage, index: ArchiveIndex, record: ChainRecord, guid
   return name.length === '2026.html'.length && index.entries([guid]).get(guid)?.file === record.id;
 }
 
-function beginning({ conversation, record, pages }: YearParts, page: YearPage): Html {
+/** Returns the month of a date in UTC, such as `05`. */
+const monthOf = (iso: string): string => iso.slice('2026-'.length, '2026-05'.length);
+
+const idOfMonth = (month: string): string => `m${month}`;
+
+/** A year with this many messages can be read through without links to its months. */
+const MAX_WITHOUT_MONTHS = 100;
+
+/** Returns the links to the months of a year: to pages, or to places on its only page. */
+function monthLinksOf({ record, pages, index, calendar }: YearParts, page: YearPage): readonly Html[] {
+  if (pages.length > 1) return pages.map(({ name, title }) => linkTo(name, title, name === page.name));
+  const months = page.count > MAX_WITHOUT_MONTHS ? index.months(record.id) : [];
+  if (months.length < 2) return [];
+  return months.map(([month]) => linkTo(`#${idOfMonth(month)}`, calendar.month(`2026-${month}-15T00:00:00Z`), false));
+}
+
+function beginning(parts: YearParts, page: YearPage): Html {
+  const { conversation, record, pages } = parts;
   const { title, subtitle, years } = conversation;
   const year = chainOf(record.path)?.year ?? '';
   const yearLinks = years.flatMap((one) => {
     const [first] = one.pages;
     return first === undefined || first.count === 0 ? [] : [linkTo(first.name, one.year, one.year === year)];
   });
-  const monthLinks = pages.map(({ name, title: month }) => linkTo(name, month, name === page.name));
+  const monthLinks = monthLinksOf(parts, page);
   const shownYear = pages.length > 1 ? `${page.title} ${year}` : year;
   const counted = `${page.count.toLocaleString('en')} message${page.count === 1 ? '' : 's'}`;
-  return html`${pageBeginning(`${title}, ${shownYear}`)}<header>
+  return html`${pageBeginning(`${title}, ${shownYear}`)}<div class="bar">
 <nav aria-label="Archive"><a href="../../index.html">All conversations</a>${yearLinks}</nav>
+${monthLinks.length > 0 && html`<nav aria-label="Months">${monthLinks}</nav>\n`}</div>
+<header>
 <h1>${avatarHtml(title, conversation.address)}<bdi>${title}</bdi></h1>
 <p>${subtitle !== '' && subtitle !== title && html`<bdi>${subtitle}</bdi> · `}${shownYear} · ${counted}</p>
-${pages.length > 1 && html`<nav aria-label="Months">${monthLinks}</nav>`}
 </header>
 <main>
 `;

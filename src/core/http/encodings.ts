@@ -7,10 +7,10 @@ const MIN_BYTES = 512;
 /** Brotli quality for large files: nearly as small as the best quality, in a twentieth of the time. */
 const FAST = 9;
 /**
- * Files up to this size are compressed with Brotli's best quality, on another thread. A file takes at most 60 ms, and
+ * Files up to this size are compressed with Brotli's best quality, on another thread. A file takes at most 80 ms, and
  * is compressed only once.
  */
-const MAX_FOR_BEST = 64 * 1024;
+const MAX_FOR_BEST = 96 * 1024;
 
 /**
  * Returns the encoding with the smallest result that an `Accept-Encoding` header allows; its other weights do not count

@@ -86,6 +86,12 @@ describe('an edited message shows its newest text', () => {
   });
 });
 
+test('a message of which one part is unreadable has no body, rather than half of one', async () => {
+  const message_summary_info = versions({ 0: ['x', Buffer.from('garbage')], 1: ['y', 'two'] });
+  const { body, event } = await shown({ ...EDITED, text: 'original', part_count: 2, message_summary_info });
+  expect({ body, event }).toMatchObject({ body: '', event: { body: '' } });
+});
+
 describe('an unsent message shows no text', () => {
   test.each<[string, Columns]>([
     ['left in the column', { text: 'secret' }],

@@ -75,8 +75,9 @@ export class Publisher {
 
   /** Publishes new rows. May be called at any time. Never throws: the commit detector reports that chat.db is away. */
   publishPending(): void {
+    if (this.#isClosed) return;
     this.#isRequested = true;
-    if (this.#isRunning || this.#isClosed) return;
+    if (this.#isRunning) return;
     this.#run = this.#work();
   }
 
@@ -118,7 +119,7 @@ export class Publisher {
   async #work(): Promise<void> {
     this.#isRunning = true;
     try {
-      while (this.#isRequested && !this.#isClosed) {
+      while (this.#isRequested) {
         this.#isRequested = false;
         await this.#publishSettled();
         this.#noteLateJoins();

@@ -184,8 +184,14 @@ describe('groups that chat_lookup joins are one conversation', () => {
     }
     const row = fixture.message({ chat: recent, text: 'mine', is_from_me: 1, date: date(9) });
     expect(lookup.ownRowsAbove(row - 1, 0)).toMatchObject([{ address: plan(OLD, lookup.chats(OLD)).address }]);
+    // iCloud adds an old message under a new row id.
+    fixture.message({ chat: old, text: 'old SMS', handle_id: fixture.handle(ANA), date: date(1) });
+    expect(plan(OLD, lookup.chats(OLD)).attempts[0]).toMatchObject({ chatId: NEW });
     fixture.message({ chat: old, text: 'again SMS', handle_id: fixture.handle(ANA), date: date(10) });
     expect(plan(OLD, lookup.chats(OLD)).attempts[0]).toMatchObject({ chatId: OLD });
+    const inSeconds = 'UPDATE chat_message_join SET message_date = (message_date + 120000000000) / 1000000000';
+    fixture.sqlite.exec(`${inSeconds} WHERE chat_id = ${recent}`);
+    expect(plan(OLD, lookup.chats(OLD)).attempts[0]).toMatchObject({ chatId: NEW });
   });
 
   test('a key that lists one id reads all of it', () => {

@@ -48,15 +48,18 @@ describe('the row of a send', () => {
     expect(await sending).toMatchObject({ confirmed: false });
   });
 
-  test.each([-3_600_000, 3_600_000])('is found though the clock is set by %i ms before Messages dates it', async (ms) => {
-    const { clock, chat, send } = setUp();
-    const sending = send();
-    await idle();
-    clock.step(ms);
-    const rowId = chat.add({ body: 'hello' });
-    await clock.advance(25);
-    expect((await sending).message.id).toBe(String(rowId));
-  });
+  test.each([-3_600_000, 3_600_000])(
+    'is found though the clock is set by %i ms before Messages dates it',
+    async (ms) => {
+      const { clock, chat, send } = setUp();
+      const sending = send();
+      await idle();
+      clock.step(ms);
+      const rowId = chat.add({ body: 'hello' });
+      await clock.advance(25);
+      expect((await sending).message.id).toBe(String(rowId));
+    },
+  );
 
   test('stays its own when iCloud adds an old message like it a moment later', async () => {
     const world = setUp();

@@ -220,7 +220,8 @@ export const orderQueriesOf = perSchema((schema): OrderQueries => {
   };
 });
 
-const NEWEST_JOIN = '(SELECT max(j.message_date) FROM chat_message_join j WHERE j.chat_id = c.ROWID)';
+/** SQL for the newest `message_date` of the chat `c`, which is the first in the index. */
+export const NEWEST_JOIN = '(SELECT max(j.message_date) FROM chat_message_join j WHERE j.chat_id = c.ROWID)';
 
 const OLDEST_JOIN = `(SELECT j.message_date FROM chat_message_join j WHERE j.chat_id = c.ROWID
   ORDER BY j.message_date LIMIT 1)`;

@@ -9,7 +9,7 @@ import { leadsToNext, liveAttempt, type Plan } from './attempts.ts';
 import { type CheckedFile, openChecked } from './checked-attachments.ts';
 import type { Confirmations } from './confirmations.ts';
 import { fits } from './content-hash.ts';
-import { contentsOfRow, earliestDateMs, type Expectation, nowOf } from './row-owners.ts';
+import { contentsOfRow, type Expectation, earliestDateMs, nowOf } from './row-owners.ts';
 import { NOT_RUNNING, sendFailure } from './send-failure.ts';
 import { type ChosenPlan, chosenPlan } from './service-choice.ts';
 import type { Staging } from './staging.ts';

@@ -60,6 +60,7 @@ export function openEventLog(core: CoreBase & CoreMac, isAwaited: (message: Mess
     channel,
     changes: { stream: changeStream, control: detecting },
     messages,
+    replacedAt: () => cursor.replacedAt(),
     hidesSome,
     clock,
     log,

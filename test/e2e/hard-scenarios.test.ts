@@ -122,6 +122,27 @@ describe('what Messages does to its database', () => {
     await eventually(() => expect(listener.frames.length).toBeGreaterThan(before));
     expect(listener.events.slice(before).map(({ data }) => data.id)).toEqual([String(row)]);
   });
+
+  test('a larger database in its place: no old message is an event to a client that resumes, and pages can be read', async () => {
+    const rows = Number(listener.events.at(-1)?.data.id) + 30;
+    await mac.command({ do: 'replace', rows });
+    await eventually(() => expect(service.output).toContain(`"now_at_row_id":${rows},`));
+    const { row } = await receive({ text: 'after it' });
+    await heard(row);
+    for (const after of [1, rows - 1]) {
+      const refused = await service.get(`/events?after=${after}`);
+      expect([refused.status, refused.json]).toMatchObject([410, { code: 'after_unknown', highest_row_id: row }]);
+    }
+    expect((await service.get(`/events?after=${rows}`)).json).toMatchObject([{ data: { body: 'after it' } }]);
+    const texts: string[] = [];
+    let query = 'after=0&limit=20';
+    for (let page = 0; page < 9 && texts.at(-1) !== 'after it'; page += 1) {
+      const { json, headers } = await service.get(`/events?${query}`);
+      texts.push(...(json as readonly { data: { body: string } }[]).map(({ data }) => data.body));
+      query = /\?(.*)>/.exec(headers.get('link') ?? '')?.[1] ?? '';
+    }
+    expect(texts).toEqual([...Array<string>(rows).fill('restored'), 'after it']);
+  });
 });
 
 describe.each(MACOS_VERSIONS)('the schema of macOS %s', (macosVersion) => {

@@ -13,7 +13,8 @@ export function eventPipeline() {
   const channel = new Channel();
   const log = collectingLog();
   const publisher = new Publisher({ messages, channel, cursor, clock, log });
-  return { messages, cursor, clock, channel, log, publisher, feed: new Feed({ channel, messages, clock, log }) };
+  const feed = new Feed({ channel, messages, replacedAt: () => cursor.replacedAt(), clock, log });
+  return { messages, cursor, clock, channel, log, publisher, feed };
 }
 
 /** Lets the publisher look for new rows, and waits for everything that follows. */

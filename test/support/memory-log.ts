@@ -93,6 +93,7 @@ export class MemoryLog implements MessageLog {
 export class MemoryCursor implements CursorStore {
   readonly saved: Cursor[] = [];
   restarts = 0;
+  #replacedAt = 0;
 
   load(): Cursor | undefined {
     return this.saved.at(-1);
@@ -102,8 +103,13 @@ export class MemoryCursor implements CursorStore {
     this.saved.push(cursor);
   }
 
+  replacedAt(): number {
+    return this.#replacedAt;
+  }
+
   restart(cursor: Cursor): void {
     this.restarts += 1;
+    if (this.saved.length > 0) this.#replacedAt = cursor.offset.rowId;
     this.saved.push(cursor);
   }
 }

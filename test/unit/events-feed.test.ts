@@ -55,6 +55,23 @@ describe('the feed', () => {
     expect(() => pipeline.feed.resolve({ rowId: 1 })).toThrow(expect.objectContaining({ status: 503 }));
   });
 
+  test('a row id from before the database was replaced is refused, except 0, and those that the service gives out', async () => {
+    const { feed, messages, ...pipeline } = eventPipeline();
+    messages.addMany(1, 5);
+    pipeline.publisher.start();
+    await look({ feed, messages, ...pipeline });
+    expect(feed.resolve({ rowId: 3 })).toEqual(rowOffset(3));
+    messages.rows.clear();
+    messages.inode = '2';
+    messages.add(arrival(4, { guid: 'other' }), arrival(9));
+    await look({ feed, messages, ...pipeline });
+    for (const rowId of [1, 5, 8]) {
+      expect(() => feed.resolve({ rowId })).toThrow(expect.objectContaining({ status: 410 }));
+    }
+    for (const rowId of [0, 9]) expect(feed.resolve({ rowId })).toEqual(rowOffset(rowId));
+    expect(feed.offsetText(rowOffset(9), undefined)).toBe('9');
+  });
+
   test('rows deleted meanwhile are passed over, and the offset moves past them', async () => {
     const pipeline = eventPipeline();
     pipeline.cursor.save({ offset: rowOffset(0), guid: null, inode: '1' });

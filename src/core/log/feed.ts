@@ -25,6 +25,8 @@ export interface FeedParts {
   /** Absent in a service without change detection: a request for changes is then refused. */
   readonly changes?: { readonly stream: ChangeSource; readonly control: ChangeControl };
   readonly messages: MessageLog;
+  /** Returns the highest row id that chat.db had when it was last replaced. Default: it never was. */
+  readonly replacedAt?: () => number;
   /** True if some messages are hidden: readers skip them unless they ask for them. */
   readonly hidesSome?: boolean;
   readonly clock: Clock;
@@ -51,12 +53,14 @@ export class Feed implements RowFeed {
   readonly #rows: Source;
   readonly #changes: FeedParts['changes'];
   readonly #messages: MessageLog;
+  readonly #replacedAt: () => number;
   readonly #hidesSome: boolean;
   readonly #host: { readonly clock: Clock; readonly log: Log };
 
-  constructor({ channel, changes, messages, hidesSome = false, clock, log }: FeedParts) {
+  constructor({ channel, changes, messages, replacedAt = () => 0, hidesSome = false, clock, log }: FeedParts) {
     this.#changes = changes;
     this.#messages = messages;
+    this.#replacedAt = replacedAt;
     this.#hidesSome = hidesSome;
     this.#host = { clock, log };
     this.#rows = {
@@ -78,7 +82,9 @@ export class Feed implements RowFeed {
   }
 
   offsetText(offset: Offset, generation: number | undefined): string {
-    return generation === undefined ? String(offset.rowId) : encodeOffset(offset, generation);
+    if (generation !== undefined) return encodeOffset(offset, generation);
+    // As a bare row id, it would be taken for one of the chat.db that was replaced.
+    return this.#mayBeOfReplaced(offset.rowId) ? encodeOffset(offset, this.changeGeneration()) : String(offset.rowId);
   }
 
   resolve(offset: ClientOffset | undefined, { changes = false }: FeedOptions = {}): Offset {
@@ -92,11 +98,16 @@ export class Feed implements RowFeed {
       throw problem('offset_expired', {}, { extra: { latest: latestText } });
     }
     const highest = Math.max(highestRowId, last.rowId);
-    if (offset.rowId > highest) {
+    if (offset.rowId > highest || (!('generation' in offset) && this.#mayBeOfReplaced(offset.rowId))) {
       throw problem('after_unknown', { after: offset.rowId, highest }, { extra: { highest_row_id: highest } });
     }
     if (!changes) return rowOffset(offset.rowId);
     return { rowId: offset.rowId, change: 'generation' in offset ? offset.change : last.change };
+  }
+
+  /** Reports whether a bare row id may be one of a chat.db that was replaced. Row id 0 is the beginning of any. */
+  #mayBeOfReplaced(rowId: number): boolean {
+    return rowId > 0 && rowId < this.#replacedAt();
   }
 
   admits(): boolean {

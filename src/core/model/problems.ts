@@ -144,7 +144,7 @@ export const PROBLEMS = {
   request_timeout: { status: 408, detail: 'The request did not arrive in time.' },
   after_unknown: {
     status: 410,
-    detail: 'There is no row {after}: the highest row id is {highest}.',
+    detail: 'There is no event after row {after}: the Messages database was replaced, or ends at row {highest}.',
     hint: 'The Messages database was probably replaced. Start again without `after`, or with the highest row id.',
     example: { after: 999999, highest: 9 },
     extra: { highest_row_id: 9 },

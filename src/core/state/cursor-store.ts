@@ -11,9 +11,9 @@ export interface Replaced {
 /** Stores how far events have been published (decisions C4, C5). */
 export function cursorStore(database: Sqlite, features: readonly Replaced[] = []): CursorStore {
   const select = database.prepare('SELECT row_id, change, guid, inode FROM cursor');
-  const upsert = database.prepare(
-    'INSERT OR REPLACE INTO cursor (one, row_id, change, guid, inode) VALUES (1, ?, ?, ?, ?)',
-  );
+  const upsert = database.prepare(`INSERT INTO cursor (one, row_id, change, guid, inode) VALUES (1, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET row_id = excluded.row_id, change = excluded.change, guid = excluded.guid, inode = excluded.inode`);
+  const selectReplacedAt = database.prepare('SELECT replaced_at FROM cursor');
   const moveConsumers = database.prepare(
     "UPDATE consumer SET row_id = ?, change = ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0)",
   );
@@ -40,6 +40,7 @@ export function cursorStore(database: Sqlite, features: readonly Replaced[] = []
         for (const change of changes) addChange(change, nowMs);
       });
     },
+    replacedAt: () => Number(selectReplacedAt.get()?.[0] ?? 0),
     restart(cursor, prints) {
       database.transaction(() => {
         if (select.get() !== undefined) {
@@ -48,9 +49,10 @@ export function cursorStore(database: Sqlite, features: readonly Replaced[] = []
             "DELETE FROM sent_part; UPDATE send SET state = 'provisional', row_id = NULL WHERE state = 'confirmed'",
           );
           sentSince.run(cursor.offset.rowId);
-        }
+          write(cursor);
+          database.exec('UPDATE cursor SET replaced_at = row_id');
+        } else write(cursor);
         for (const feature of features) feature.replaced?.(database);
-        write(cursor);
         restartChanges(database);
         if (prints !== undefined) writePrints(prints);
         moveConsumers.run(cursor.offset.rowId);

@@ -5,7 +5,8 @@ export const TABLES = `
     row_id INTEGER NOT NULL,
     guid TEXT,
     inode TEXT NOT NULL,
-    change INTEGER NOT NULL DEFAULT 0
+    change INTEGER NOT NULL DEFAULT 0,
+    replaced_at INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   CREATE TABLE webhook (
     number INTEGER PRIMARY KEY AUTOINCREMENT,

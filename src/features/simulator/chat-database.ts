@@ -60,11 +60,12 @@ export class ChatDatabase extends Tables {
     return database;
   }
 
-  /** Closes this database and replaces it as a restored backup does: with other rows, under a new inode. */
-  replaced(path: string, dateMs: number): ChatDatabase {
+  /** Closes this database and replaces it as a restored backup does: with `rows` other rows, under a new inode. */
+  replaced(path: string, dateMs: number, rows: number): ChatDatabase {
     const fresh = `${path}.fresh`;
     const other = ChatDatabase.open(fresh, this.version);
-    other.joinedMessage(other.directChat('+15550199'), { text: 'restored', from: '+15550199', dateMs });
+    const chat = other.directChat('+15550199');
+    for (let row = 0; row < rows; row += 1) other.joinedMessage(chat, { text: 'restored', from: '+15550199', dateMs });
     other.close();
     this.close();
     for (const side of ['-wal', '-shm']) rmSync(path + side, { force: true });

@@ -204,7 +204,8 @@ export type Command =
   /** The demo's people tell their story again. */
   | { readonly do: 'story' }
   | { readonly do: 'burst'; readonly from: string; readonly count: number }
-  | { readonly do: 'replace' }
+  /** Another chat.db in its place, with `rows` rows; default 1. */
+  | { readonly do: 'replace'; readonly rows?: number }
   | { readonly do: 'insert'; readonly table: string; readonly values: Readonly<Record<string, SqlValue>> };
 
 /** How a run of osascript ends. */

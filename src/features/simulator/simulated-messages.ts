@@ -141,7 +141,7 @@ export class Messages {
         arrive(database, command, { clock: this.#parts.clock, delays: this.#delays });
         return { newest: database.newestRow() };
       case 'replace':
-        this.#database = this.#database.replaced(this.path, nowMs);
+        this.#database = this.#database.replaced(this.path, nowMs, command.rows ?? 1);
         return {};
       case 'insert':
         if (!/^\w+$/.test(command.table)) throw new Error('that is not the name of a table');

@@ -48,6 +48,11 @@ export class MemoryChangeStore implements ChangeStore, CursorStore {
     }
   }
 
+  /** Not modelled. */
+  replacedAt(): number {
+    return 0;
+  }
+
   generation(): number {
     return this.#generation;
   }

@@ -191,6 +191,7 @@ class Verification {
     return undefined;
   }
 
+  /** Leaves out names like those that the Finder adds: .DS_Store, and ._* on a disk without extended attributes. */
   #storedFiles(): readonly string[] {
     const { folder } = this.#options;
     try {
@@ -199,7 +200,6 @@ class Verification {
           name.length === 2 ? readdirSync(join(folder, FILES, name)).map((file) => `${name}/${file}`) : [],
         )
         .map((name) => `${FILES}/${name}`)
-        // The Finder adds such names: .DS_Store, and ._* where a disk has no extended attributes.
         .filter((path) => !path.endsWith(PART) && !path.includes('/.'))
         .sort();
     } catch (error) {

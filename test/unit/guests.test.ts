@@ -5,7 +5,10 @@ import { Deferrals, type DueSend } from '../../src/core/model/ports/deferral-por
 import type { MessageSender } from '../../src/core/model/ports/sending-ports.ts';
 import { OwnerSends } from '../../src/core/sender/owner-sends.ts';
 
-const DUE: DueSend = { id: 'a', key_id: 'key', to: '+15550100', text: 'hello', members: null, isApproved: true };
+const DUE: DueSend = {
+  ...{ id: 'a', key_id: 'key', to: '+15550100', text: 'hello' },
+  ...{ members: null, isApproved: true, begunMs: null },
+};
 const REQUEST = { recipient: '+15550100', body: 'hello', attachments: [] };
 
 test('without a feature that knows guests, no key but the owner’s opens the service', () => {

@@ -21,9 +21,9 @@ interface DeferredRightsParts {
 export function deferredCheck(
   parts: DeferredRightsParts,
   key: LimitedKey | undefined,
-  { to, members, isApproved, key_id: keyId, id, text }: DueSend,
+  { to, members, isApproved, key_id: keyId, id, text, begunMs }: DueSend,
 ): () => void {
-  let isCounted = false;
+  let isCounted = begunMs !== null;
   return () => {
     const { directory, clock, audit } = parts;
     assertStillAllowed(parts, key, to, members ?? undefined);

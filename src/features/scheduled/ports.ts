@@ -10,8 +10,6 @@ export interface StoredScheduled extends ScheduledSend, DueSend {
   readonly sendAtMs: number;
   readonly sendUntilMs: number;
   readonly createdMs: number;
-  /** When the message was handed to Messages, Unix milliseconds; null before that. */
-  readonly begunMs: number | null;
   /** `X-Request-Id` of the request that scheduled the send; null if it had none. */
   readonly requestId: string | null;
 }
@@ -49,6 +47,11 @@ export interface ScheduledStore {
   nextDueMs(): number | undefined;
   /** Changes an entry's state from `scheduled` to `sending`. Returns false if the entry is in another state. */
   begin(id: string, nowMs: number): boolean;
+  /**
+   * Changes an entry's state from `sending` back to `scheduled`. For a send of which certainly nothing was sent. Returns
+   * false if the entry is in another state.
+   */
+  putBack(id: string): boolean;
   /**
    * Changes an entry's state from `from` to the final `state` and erases its text. Returns false if the entry is not in
    * the state `from`.

@@ -135,16 +135,24 @@ export class ScheduledRun {
     if (error === NOT_BEGUN) return;
     const code = isAppError(error) ? error.code : 'internal_error';
     if (!isAppError(error)) this.#parts.log.error('a scheduled send failed', { id: entry.id, error });
-    if (hasBegun) {
-      const failed = isAppError(error) ? error : { code };
-      // The row of a message that was sent in part, or to the wrong conversation, does not mean that it was sent.
-      if (wasSentInPart(failed)) this.#end(entry, 'sending', 'unknown', code);
-      // Messages may have sent the message, so its row may still appear.
-      else if (mayHaveBeenSent(failed)) this.#follow(entry);
-      else this.#end(entry, 'sending', 'failed', code);
-    } else if (code !== 'shutting_down') {
-      if (PASSING.has(code)) this.#later.set(entry.id, { atMs: this.#parts.clock.now() + AGAIN_MS, code });
-      else this.#end(entry, 'scheduled', 'failed', code);
+    const failed = isAppError(error) ? error : { code };
+    // The row of a message that was sent in part, or to the wrong conversation, does not mean that it was sent.
+    if (hasBegun && wasSentInPart(failed)) this.#end(entry, 'sending', 'unknown', code);
+    // Messages may have sent the message, so its row may still appear.
+    else if (hasBegun && mayHaveBeenSent(failed)) this.#follow(entry);
+    else if (hasBegun || code !== 'shutting_down') {
+      if (PASSING.has(code) && (!hasBegun || this.#isPutBack(entry))) {
+        this.#later.set(entry.id, { atMs: this.#parts.clock.now() + AGAIN_MS, code });
+      } else this.#end(entry, hasBegun ? 'sending' : 'scheduled', 'failed', code);
+    }
+  }
+
+  #isPutBack({ id }: StoredScheduled): boolean {
+    try {
+      return this.#parts.store.putBack(id);
+    } catch (error) {
+      this.#parts.log.error('could not store that a scheduled send must be tried again', { id, error });
+      return false;
     }
   }
 

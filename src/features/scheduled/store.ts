@@ -51,6 +51,7 @@ export function scheduledStore(database: Sqlite): ScheduledStore {
   const begin = database.prepare(
     "UPDATE scheduled SET state = 'sending', begun_ms = ? WHERE id = ? AND state = 'scheduled'",
   );
+  const putBack = database.prepare("UPDATE scheduled SET state = 'scheduled' WHERE id = ? AND state = 'sending'");
   const end = database.prepare(
     `UPDATE scheduled SET state = ?, text = NULL, ended_ms = ?, message_id = ?, problem = ?
      WHERE id = ? AND state = ?`,
@@ -78,6 +79,7 @@ export function scheduledStore(database: Sqlite): ScheduledStore {
     due: (nowMs) => due.all(nowMs).map(toScheduled),
     nextDueMs: () => firstNumber(next.get()),
     begin: (id, nowMs) => durably(database, () => begin.run(nowMs, id) > 0),
+    putBack: (id) => durably(database, () => putBack.run(id) > 0),
     end(id, from, state, { atMs, messageId = null, problem = null }) {
       // Makes SQLite overwrite an erased text in the file too.
       database.exec('PRAGMA secure_delete = ON');

@@ -38,6 +38,8 @@ export interface DueSend {
   readonly members: readonly string[] | null;
   /** True if the owner approved the send, so that it is not held again at its time. */
   readonly isApproved: boolean;
+  /** When Postern last began to send it, Unix milliseconds; null before that. */
+  readonly begunMs: number | null;
 }
 
 /** Makes sends later. A feature offers one; without it, a send that asks for a later time is refused. */

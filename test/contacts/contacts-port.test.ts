@@ -2,8 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import type { Contact, Person } from '../../src/client/types.ts';
 import { Ports, type Reach } from '../../src/core/model/port.ts';
 import { Naming } from '../../src/core/model/ports/names-ports.ts';
+import { searchContacts } from '../../src/features/contacts/contact-search.ts';
 import { CONTACTS, PEOPLE } from '../../src/features/contacts/port.ts';
-import type { PeopleView } from '../../src/features/contacts/ports.ts';
+import type { Contacts, PeopleView } from '../../src/features/contacts/ports.ts';
 
 const ANA: Contact = {
   name: 'Ana Silva',
@@ -29,7 +30,10 @@ const REACH = {
 
 test('contacts of a key have only the addresses on its lists, and are found only by what it may see', async () => {
   const ports = new Ports();
-  ports.provide(CONTACTS, { isOn: true, search: async () => [ANA, BEN] });
+  // More people than one request may list, all before Ana.
+  const crowd = Array.from({ length: 2000 }, (_, n): Contact => ({ ...BEN, name: `A ${n}` }));
+  const search: Contacts['search'] = (...asked) => searchContacts([...crowd, ANA, BEN], ...asked);
+  ports.provide(CONTACTS, { isOn: true, search });
   const contacts = ports.narrowed(CONTACTS, REACH);
   expect(await contacts.search('garden', 10)).toEqual([{ ...ANA, addresses: ['+15550100'] }]);
   expect(await contacts.search('secret', 10)).toEqual([]);

@@ -63,9 +63,9 @@ export class AddressBook implements NamesOfCards {
     return this.#book;
   }
 
-  async search(text: string, limit: number): Promise<readonly Contact[]> {
+  async search(text: string, limit: number, isListed?: (address: string) => boolean): Promise<readonly Contact[]> {
     await this.ready();
-    return searchContacts(this.#book.contacts, text, limit);
+    return searchContacts(this.#book.contacts, text, limit, isListed);
   }
 
   async named(name: string): Promise<readonly Contact[]> {

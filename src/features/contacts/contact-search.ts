@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Contact } from '../../client/people-types.ts';
 import { folded, searchedText, searchWords } from '../../core/model/folded.ts';
+import { namedBy } from '../../core/model/ports/names-ports.ts';
 
 /** Number of contacts compared before other work can run. Comparing them takes a few milliseconds. */
 const SLICE = 1000;
@@ -12,16 +13,26 @@ interface Match {
 
 /**
  * Returns up to `limit` contacts, sorted by name. Each word of `text` must occur in the contact's name, nickname,
- * organization or addresses.
+ * organization or addresses. With `isListed`, contacts have only the addresses that it allows: a match on a hidden one
+ * would reveal that it exists.
  */
-export async function searchContacts(contacts: readonly Contact[], text: string, limit: number): Promise<Contact[]> {
+export async function searchContacts(
+  contacts: readonly Contact[],
+  text: string,
+  limit: number,
+  isListed?: (address: string) => boolean,
+): Promise<Contact[]> {
   const words = searchWords(text);
-  const best: Match[] = [];
-  await inSlices(contacts, (contact) => {
-    const { name, nickname, organization, addresses } = contact;
+  const matches = ({ name, nickname, organization, addresses }: Contact): boolean => {
     const content = searchedText([name, nickname, organization], addresses);
-    if (!words.every((word) => content.includes(word))) return;
-    const match = { key: `${folded(name)} ${addresses[0] ?? ''}`, contact };
+    return words.every((word) => content.includes(word));
+  };
+  const best: Match[] = [];
+  await inSlices(contacts, (whole) => {
+    if (!matches(whole)) return;
+    const [contact] = isListed === undefined ? [whole] : namedBy([whole], isListed).filter(matches);
+    if (contact === undefined) return;
+    const match = { key: `${folded(contact.name)} ${contact.addresses[0] ?? ''}`, contact };
     const last = best.at(-1);
     if (best.length >= limit && last !== undefined && match.key >= last.key) return;
     best.splice(insertionIndex(match.key, best), 0, match);

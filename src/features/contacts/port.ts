@@ -1,14 +1,8 @@
 // The part of contacts that other features use.
-import type { Contact } from '../../client/people-types.ts';
-import { searchedText, searchWords } from '../../core/model/folded.ts';
 import type { Port } from '../../core/model/port.ts';
-import { namedBy } from '../../core/model/ports/names-ports.ts';
 import type { Contacts, People } from './ports.ts';
 
 export { bookWithoutService } from './book.ts';
-
-/** Maximum number of hits in the Address Book that are checked against the key's lists. */
-const MAX_FOUND = 1000;
 
 /**
  * The contacts. A limited key sees those with an address in its read or send list (decision K1), each with only the
@@ -18,14 +12,7 @@ export const CONTACTS: Port<Contacts> = {
   name: 'contacts',
   narrow: (contacts, key) => ({
     isOn: contacts.isOn,
-    async search(text, limit) {
-      const words = searchWords(text);
-      // Keeps only contacts in which the words match something that the key may see. A match on a hidden address would
-      // reveal that the address exists.
-      return namedBy(await contacts.search(text, MAX_FOUND), (address) => key.lists(address))
-        .filter((contact) => words.every((word) => visibleText(contact).includes(word)))
-        .slice(0, limit);
-    },
+    search: (text, limit) => contacts.search(text, limit, (address) => key.lists(address)),
   }),
 };
 
@@ -46,7 +33,3 @@ export const PEOPLE: Port<People> = {
     };
   },
 };
-
-function visibleText({ name, nickname, organization, addresses }: Contact): string {
-  return searchedText([name, nickname, organization], addresses);
-}

@@ -17,9 +17,9 @@ export interface Contacts {
   readonly isOn: boolean;
   /**
    * Finds contacts whose name, nickname, organization or address contains each word of `text`, sorted by name. Rejects
-   * if names are switched off.
+   * if names are switched off. With `isListed`, contacts have only the addresses that it allows, and at least one.
    */
-  search(text: string, limit: number): Promise<readonly Contact[]>;
+  search(text: string, limit: number, isListed?: (address: string) => boolean): Promise<readonly Contact[]>;
 }
 
 /** The contacts of the Address Book. */

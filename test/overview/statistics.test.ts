@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { PastEvent, PastEvents } from '../../src/core/chatdb/past-events.ts';
+import { Connection } from '../../src/core/chatdb/connection.ts';
+import { type PastEvent, type PastEvents, pastEvents } from '../../src/core/chatdb/past-events.ts';
 import type { DeliveryRecord } from '../../src/core/model/webhook.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { overview } from '../../src/features/overview/feature.ts';
 import { Statistics } from '../../src/features/overview/statistics.ts';
 import { statisticStore } from '../../src/features/overview/statistics-store.ts';
+import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -17,15 +19,13 @@ const MINUTE_MS = 60_000;
 const folder = temporaryFolder();
 let files = 0;
 
-/** Events that chat.db has, one a row, newest last. */
-const pastOf =
-  (events: readonly (readonly [atMs: number, type: PastEvent['type']])[]): PastEvents =>
-  (before, limit) =>
-    events
-      .map(([atMs, type], index): PastEvent => ({ rowId: index + 1, atMs, type }))
-      .filter(({ rowId }) => rowId < before)
-      .reverse()
-      .slice(0, limit);
+/** Events that chat.db has, in any order. */
+const pastOf = (events: readonly (readonly [atMs: number, type: PastEvent['type']])[]): PastEvents =>
+  function* (beforeMs, limit) {
+    const left = events.map(([atMs, type]) => ({ atMs, type })).filter(({ atMs }) => atMs < beforeMs);
+    left.sort((a, b) => b.atMs - a.atMs);
+    while (left.length > 0) yield left.splice(0, limit);
+  };
 
 function opened(clock = new FakeClock(), past: PastEvents = pastOf([])) {
   files += 1;
@@ -94,6 +94,7 @@ describe('counters over time', () => {
     const { statistics } = opened(clock, pastOf(many));
     await statistics.fill();
     expect(statistics.eventsSinceMs).toBe(nowMs - 20_000_000);
+    expect(total(statistics, 'day', 2)).toBe(20_000);
     let isAway = true;
     const unreadable = opened(clock, (...asked) => {
       if (isAway) throw new Error('away');
@@ -104,6 +105,25 @@ describe('counters over time', () => {
     isAway = false;
     await unreadable.statistics.fill();
     expect(total(unreadable.statistics, 'day', 1)).toBe(1);
+  });
+
+  test('have all events of the last 30 days when iCloud inserted older messages behind them', async () => {
+    const clock = new FakeClock();
+    const fixture = new ChatFixture(join(folder, 'icloud.db'));
+    const chat = fixture.chat('iMessage;-;+15550100', ['+15550100']);
+    const at = (ms: number): bigint => appleNs(new Date(clock.now() - ms).toISOString());
+    const add = (count: number, dateOf: (n: number) => bigint): void =>
+      fixture.transaction(() => {
+        for (let n = 0; n < count; n += 1) fixture.message({ chat, text: 'x', date: dateOf(n) });
+      });
+    add(3000, (n) => at(DAY_MS + (n % 3) * HOUR_MS));
+    add(2500, (n) => at(1000 * DAY_MS - n));
+    const connection = new Connection({ path: fixture.path, home: folder, log: collectingLog() });
+    const { statistics } = opened(clock, pastEvents(connection));
+    await statistics.fill();
+    connection.close();
+    expect(total(statistics, 'day', 30)).toBe(3000);
+    expect(statistics.eventsSinceMs).toBe(clock.now() - 31 * DAY_MS);
   });
 
   test('count from the first start on, by minute, hour and day, and survive a restart', async () => {

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { unreadQueriesOf } from '../../src/core/chatdb/conversation-details.ts';
 import { joinedSqlOf } from '../../src/core/chatdb/joined-chats.ts';
 import { dateQueriesOf, listQueriesOf, MESSAGE_LISTS, orderQueriesOf } from '../../src/core/chatdb/list-queries.ts';
+import { pastEventsSqlOf } from '../../src/core/chatdb/past-events.ts';
 import { queriesOf } from '../../src/core/chatdb/queries.ts';
 import { readSchemaInfo } from '../../src/core/chatdb/schema-info.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
@@ -115,11 +116,13 @@ describe.each(MACOS_SCHEMAS)('on the %s schema', (schema) => {
   test('the newest rows are read from the index of dates', () => {
     expect(plan(order.newest).filter((step) => /TEMP B-TREE/.test(step))).toEqual([]);
     expect(plan(order.newest).join()).toContain('message_idx_date');
+    expect(plan(pastEventsSqlOf(schemaInfo))[0]).toMatch(/message_idx_date \(date>\? AND date<\?\)/);
+    expect(plan(pastEventsSqlOf(schemaInfo)).join()).not.toContain('TEMP B-TREE');
   });
 
   test('no number is bound without a cast where SQLite would plan again at every run', () => {
     const mixed = [all.asc, all.desc, chat.asc, chat.desc, lists.counted].map((sql) => sql.mixed);
-    const texts = [...hot, ...mixed, order.newest, queries.participants].join('\n');
+    const texts = [...hot, ...mixed, order.newest, pastEventsSqlOf(schemaInfo), queries.participants].join('\n');
     expect(texts).not.toMatch(/LIMIT \?(?! \+ 0)|OFFSET \?(?! \+ 0)|[<>]=? \(?\?(?! \+ 0)/);
   });
 });

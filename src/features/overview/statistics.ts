@@ -101,11 +101,10 @@ export class Statistics implements DeliveryWatcher {
     const { store, past, clock } = this.#parts;
     const keptFrom = this.#keptFrom(clock.now());
     const counts = new Map<string, StatisticCount>();
-    let before = Number.MAX_SAFE_INTEGER;
     let fromMs = keptFrom.day;
-    for (let read = 0; read < MOST_PAST; read += PAST_AT_ONCE) {
-      const events = past(before, PAST_AT_ONCE);
-      for (const { atMs, type } of events.filter((one) => one.atMs < this.sinceMs)) {
+    let read = 0;
+    for (const events of past(this.sinceMs, PAST_AT_ONCE)) {
+      for (const { atMs, type } of events) {
         for (const span of STATISTIC_SPANS.filter((one) => atMs >= keptFrom[one])) {
           const row = { kind: 'events', span, subject: '', name: EVENTS[type] ?? 'changes' } as const;
           const start = this.#startOf(span, atMs);
@@ -113,13 +112,13 @@ export class Statistics implements DeliveryWatcher {
           counts.set(key, { ...row, atMs: start, count: (counts.get(key)?.count ?? 0) + 1 });
         }
       }
-      const oldest = events.at(-1);
-      if (oldest === undefined || events.length < PAST_AT_ONCE || oldest.atMs < keptFrom.day) {
-        fromMs = keptFrom.day;
+      read += events.length;
+      const oldestMs = events.at(-1)?.atMs ?? 0;
+      if (oldestMs < keptFrom.day) break;
+      if (read >= MOST_PAST) {
+        fromMs = oldestMs;
         break;
       }
-      before = oldest.rowId;
-      fromMs = oldest.atMs;
       await nextTurn();
     }
     store.addPast([...counts.values()], Math.min(fromMs, this.sinceMs));

@@ -54,6 +54,12 @@ test('the first subscription that posts to another machine is in the audit log w
   expect(noted).toEqual(['registered sub_1', 'registered sub_2', 'posts_to hooks.example:443', 'registered sub_3']);
 });
 
+test('a subscription posts to no host that the key may not use, not even to verify it', async () => {
+  const { noted, subscribe } = subscriptions();
+  expect(await codeOf(subscribe('https://elsewhere.example/a'))).toBe('webhook_not_allowed');
+  expect(noted).toEqual([]);
+});
+
 test('subscriptions to a host end when the owner takes the host away, and all when the key ends', async () => {
   const { service, ended, subscribe } = subscriptions();
   await subscribe('http://127.0.0.1:9/own');

@@ -1,7 +1,7 @@
 import type { ClientLines } from '../core/model/client-lines.ts';
 import type { Scope } from '../core/model/key.ts';
 import type { Approval, ApprovalState, AuditAction, AuditEntry, SelfChatRecord, SignInCode } from './access-types.ts';
-import type { ApprovalMode, Caps, KeyCheck, KeyRecord, KeyRevocation, Preset } from './key-types.ts';
+import type { ApprovalMode, Caps, ClosedGroup, KeyCheck, KeyRecord, KeyRevocation, Preset } from './key-types.ts';
 import { queryOf, type Requests } from './request.ts';
 
 /**
@@ -78,7 +78,8 @@ export class KeysApi {
     return this.#requests.one('POST', `keys${queryOf(included)}`, 'key', key);
   }
 
-  change(id: string, changes: KeyOptions): Promise<KeyRecord> {
+  /** `opens` are entries of the key's `closed`: groups to open again for the people who joined. */
+  change(id: string, changes: KeyOptions & { readonly opens?: readonly ClosedGroup[] }): Promise<KeyRecord> {
     return this.#requests.one('PATCH', pathOf(id), 'scopes', changes);
   }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Caller } from '../../src/core/model/caller.ts';
 import type { KeyChanges } from '../../src/features/access/ports.ts';
-import { AccessSending, ANA, BEN, codeOf } from '../support/access-sending.ts';
+import { AccessSending, ANA, BEN, codeOf, GARDEN } from '../support/access-sending.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
@@ -44,5 +44,48 @@ describe('a send that waits for its turn while the owner changes its key', () =>
       'none',
     );
     expect(service.texts()).toEqual(['first', 'second']);
+  });
+});
+
+describe('a group of a key that somebody joined', () => {
+  const JOINED = { conversation_id: GARDEN, joined: ['+15550166'] };
+
+  /** Adds people to the group. */
+  function join(...addresses: readonly string[]): void {
+    const { chats } = service;
+    const garden = Number(chats.sqlite.prepare('SELECT ROWID FROM chat WHERE guid = ?').get(GARDEN)?.[0]);
+    for (const address of addresses) chats.participant(garden, chats.handle(address));
+  }
+
+  test('stays closed when its list is written again, with another entry', () => {
+    const id = idOf(service.caller({ send: [GARDEN] }));
+    join('+15550166');
+    expect(service.access.keys.change(id, { send: [GARDEN, ANA] })).toMatchObject({
+      send: [GARDEN, ANA],
+      closed: [JOINED],
+    });
+  });
+
+  test('opens for exactly those whom the owner names', () => {
+    const id = idOf(service.caller({ send: [GARDEN, ANA] }));
+    join('+15550166', '+15550167');
+    expect(service.access.keys.change(id, { opens: [JOINED] })).toMatchObject({
+      send: [GARDEN, ANA],
+      closed: [{ conversation_id: GARDEN, joined: ['+15550167'] }],
+    });
+    expect(service.access.keys.change(id, { opens: [{ ...JOINED, joined: ['+15550167'] }] }).closed).toEqual([]);
+  });
+
+  test('is listed again with its members of now once it was taken off the list', () => {
+    const id = idOf(service.caller({ send: [GARDEN] }));
+    join('+15550166');
+    service.access.keys.change(id, { send: [] });
+    expect(service.access.keys.change(id, { send: [GARDEN] }).closed).toEqual([]);
+  });
+
+  test('is not opened if the list does not have it', () => {
+    const id = idOf(service.caller({ send: [ANA] }));
+    expect(() => service.access.keys.change(id, { opens: [JOINED] })).toThrow('`send` does not list this group.');
+    expect(service.access.keys.get(id).send).toEqual([ANA]);
   });
 });

@@ -1,5 +1,8 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import type { KeyRecord } from '../../src/client/key-types.ts';
 import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -327,6 +330,37 @@ describe('keys and approvals in the console', () => {
     await page.locator('#audit-list .aud', { hasText: 'planner' }).first().waitFor();
     const line = page.locator('#audit-list .aud', { hasText: 'waits for you' }).first();
     expect(await line.textContent()).toMatch(/planner.*Garden/);
+  });
+
+  inBrowser('changes only what was changed, and opens a group only for the people it names', async () => {
+    const { page } = there();
+    const group = 'any;+;chat424242';
+    const { id } = await ask('/keys', there().key, { name: 'gardener', preset: 'assistant', send: [group] });
+    const record = async () => (await ask(`/keys/${id}`, there().key)) as unknown as KeyRecord;
+    const chats = new ChatFixture(join(folder, 'demo/home/Library/Messages/chat.db'), 'macos-26', { isThere: true });
+    const garden = Number(chats.sqlite.prepare('SELECT ROWID FROM chat WHERE guid = ?').get(group)?.[0]);
+    chats.participant(garden, chats.handle('+15550166'));
+    await eventually(async () => expect((await record()).closed).toHaveLength(1));
+    await page.goto(`${there().url}/console#/keys/${id}`);
+    await page.getByLabel('Sends a day').fill('8');
+    // Another tab.
+    await ask(`/keys/${id}`, there().key, { approval: 'new' }, 'PATCH');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    const note = page.locator('#keys .note', { hasText: 'gardener' });
+    const allow = note.getByRole('button', { name: 'Allow the group with the new member' });
+    await allow.waitFor();
+    expect(await record()).toMatchObject({
+      approval: 'new',
+      caps: { per_day: 8 },
+      closed: [{ joined: ['+15550166'] }],
+    });
+    // Joins after the page was shown.
+    chats.participant(garden, chats.handle('+15550167'));
+    chats.close();
+    await eventually(async () => expect((await record()).closed[0]?.joined).toHaveLength(2));
+    await allow.click();
+    await note.getByText('+15550167 joined').waitFor();
+    expect((await record()).closed).toEqual([{ conversation_id: group, joined: ['+15550167'] }]);
   });
 
   inBrowser('revokes a key only after a question that names it', async () => {

@@ -78,6 +78,12 @@ test('lists are added to and taken from, and a check says what a send would do',
   expect(await check('+1 (555) 01-00')).toEqual([0, 'held']);
   await postern(['keys', 'forbid', 'lists', '--send', ANA]);
   expect(await check(ANA)).toEqual([1, 'refused']);
+  await postern(['keys', 'allow', 'lists', '--send', GARDEN]);
+  const { sqlite } = fixture.chats;
+  const garden = Number(sqlite.prepare('SELECT ROWID FROM chat WHERE guid = ?').get(GARDEN)?.[0]);
+  fixture.chats.participant(garden, fixture.chats.handle(MALLORY));
+  expect((await postern(['keys', 'allow', 'lists', '--send', ANA])).stdout).toContain(`closed    ${GARDEN}`);
+  expect((await postern(['keys', 'allow', 'lists', '--send', GARDEN])).stdout).not.toContain('closed');
   expect((await postern(['keys', 'allow', 'lists'])).code).toBe(64);
   const none = await postern(['keys', 'show', 'nobody']);
   expect([none.code, none.stderr]).toEqual([65, expect.stringContaining('There is no key nobody.')]);

@@ -1,20 +1,26 @@
+import type { ClosedGroup } from '../../client/key-types.ts';
 import { normalAddress, rightsAddress } from '../../core/model/address.ts';
 import type { Mistake } from '../../core/model/errors.ts';
 import type { AccessList, ListEntry } from '../../core/model/key.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import { invalidRequest } from '../../core/model/problems.ts';
+import { isSameGroup } from './policy.ts';
 import type { KeyChanges } from './ports.ts';
 
-/** Parses the read list and the send list of a key. Throws `invalid_request`, which names every unusable entry. */
+/**
+ * Parses the read list and the send list of a key. Throws `invalid_request`, which names every unusable entry. A group
+ * that is in the current list keeps its members of then, so that another change of the list does not open it again.
+ */
 export function readLists(
   directory: ChatDirectory,
   { read, send }: KeyChanges,
+  now: Readonly<Record<'read' | 'send', AccessList>> = { read: [], send: [] },
 ): { readonly read?: AccessList; readonly send?: AccessList } {
   const mistakes: Mistake[] = [];
   const entriesOf = (name: 'read' | 'send', given: '*' | readonly string[]): AccessList => {
     if (given === '*') return '*';
     const entries = given.map((text, index) => {
-      const entry = entryOf(directory, text);
+      const entry = entryOf(directory, text, now[name]);
       if (typeof entry === 'string') mistakes.push({ pointer: `/${name}/${index}`, message: entry });
       return entry;
     });
@@ -32,7 +38,7 @@ export function readLists(
  * Returns the list entry that the text names, or a sentence that says what is wrong with the text. The id of a
  * one-to-one conversation becomes its member's address.
  */
-function entryOf(directory: ChatDirectory, text: string): ListEntry | string {
+function entryOf(directory: ChatDirectory, text: string, now: AccessList): ListEntry | string {
   const address = rightsAddress(text);
   if (address !== undefined) return { address };
   const [best, ...others] = text.includes(';') ? directory.meant(text) : [];
@@ -41,10 +47,31 @@ function entryOf(directory: ChatDirectory, text: string): ListEntry | string {
   }
   const members = [...new Set([best, ...others].flatMap((chat) => chat.members.map(normalAddress)))];
   if (members.length === 0) return 'The members of this conversation cannot be read, so a list cannot contain it.';
-  if (best.isGroup) return { group: best.guid, members };
+  if (best.isGroup) return { group: best.guid, members: groupIn(now, best.guid)?.members ?? members };
   const [only, ...more] = members.map(rightsAddress);
   if (only !== undefined && more.length === 0) return { address: only };
   return 'A list can contain a one-to-one conversation only if the other person has a complete number or an e-mail address.';
+}
+
+const groupIn = (list: AccessList, id: string) =>
+  list === '*' ? undefined : list.filter((entry) => 'group' in entry).find(({ group }) => isSameGroup(group, id));
+
+/** Adds to groups in a list the people who joined and may stay. Throws `invalid_request` for a group that is not there. */
+export function opened(list: AccessList, groups: readonly ClosedGroup[]): AccessList {
+  const mistakes = groups.flatMap(({ conversation_id: id }, index) =>
+    groupIn(list, id) === undefined
+      ? [{ pointer: `/opens/${index}`, message: '`send` does not list this group.' }]
+      : [],
+  );
+  if (mistakes.length > 0) throw invalidRequest(mistakes);
+  if (list === '*') return list;
+  return list.map((entry) => {
+    if (!('group' in entry)) return entry;
+    const joined = groups
+      .filter(({ conversation_id: id }) => isSameGroup(id, entry.group))
+      .flatMap((one) => one.joined);
+    return joined.length === 0 ? entry : { ...entry, members: [...entry.members, ...joined.map(normalAddress)] };
+  });
 }
 
 /** Returns a list in the API's form: addresses and conversation ids. */

@@ -18,10 +18,10 @@ import { OWNER } from '../../core/model/owner.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { Cancel, Clock } from '../../core/model/ports/host-ports.ts';
 import { invalidRequest } from '../../core/model/problems.ts';
-import { readLists, shownList } from './key-lists.ts';
+import { opened, readLists, shownList } from './key-lists.ts';
 import { LimitedKey } from './limited-key.ts';
 import { closedGroups, mayRead, maySend } from './policy.ts';
-import type { KeyChanges, KeyStore, Keys, NewKey, StoredKey } from './ports.ts';
+import type { KeyStore, Keys, KeyUpdate, NewKey, StoredKey } from './ports.ts';
 import { accessProblem } from './problems.ts';
 import { isHeld, isNewContact } from './rights.ts';
 
@@ -130,11 +130,12 @@ export class KeyRing implements Keys {
     return { ...this.#record(stored), key: secret };
   }
 
-  change(id: string, changes: KeyChanges): KeyRecord {
+  change(id: string, { opens = [], ...changes }: KeyUpdate): KeyRecord {
     const key = this.#existing(id);
     const { caps, read: _read, send: _send, ...others } = changes;
-    const lists = readLists(this.#parts.directory, changes);
-    this.#update(key, { ...key.stored, ...others, ...lists, caps: { ...key.stored.caps, ...caps } }, 'changed');
+    const lists = readLists(this.#parts.directory, changes, key.stored);
+    const send = opened(lists.send ?? key.stored.send, opens);
+    this.#update(key, { ...key.stored, ...others, ...lists, send, caps: { ...key.stored.caps, ...caps } }, 'changed');
     return this.#record(key.stored);
   }
 

@@ -1,5 +1,6 @@
 import type { Approval, ApprovalState, AuditAction, AuditEntry } from '../../client/access-types.ts';
 import type {
+  ClosedGroup,
   KeyCheck,
   KeyDetails,
   KeyRecord,
@@ -199,6 +200,11 @@ export type KeyChanges = Partial<
   }
 >;
 
+/** Changes of a key. `opens` are closed groups to open again for those who joined. */
+export interface KeyUpdate extends KeyChanges {
+  readonly opens?: readonly ClosedGroup[];
+}
+
 /**
  * The limited keys. Methods throw `key_not_found` for unknown ids, and `invalid_request` for list entries that match no
  * conversation or person.
@@ -210,7 +216,7 @@ export interface Keys {
   rightsOf(keyId: string): KeyRecord;
   /** Creates a key. `key` in the result is its secret, which Postern stores only as a hash and cannot show again. */
   add(key: NewKey): KeyRecord & { readonly key: string };
-  change(id: string, changes: KeyChanges): KeyRecord;
+  change(id: string, changes: KeyUpdate): KeyRecord;
   /** Reports the key's rights towards this recipient. Sends nothing. */
   check(id: string, recipient: string): KeyCheck;
   rotate(id: string): KeyRecord & { readonly key: string };

@@ -119,8 +119,11 @@ export async function changeLists(
     );
   }
   const key = await keyOf(client, given);
-  const changed = async (list: KeyRecord['read'], named: readonly string[] | undefined) => {
-    const more = named === undefined ? [] : await entries(client, named);
+  const [toRead, toSend] = await Promise.all([
+    entries(client, options.read ?? []),
+    entries(client, options.send ?? []),
+  ]);
+  const changed = async (list: KeyRecord['read'], more: KeyRecord['read']) => {
     if (change === 'allow') {
       return list === EVERYBODY || more === EVERYBODY ? EVERYBODY : [...new Set([...list, ...more])];
     }
@@ -136,9 +139,13 @@ export async function changeLists(
     const forbidden = await allIdsOf(client, more);
     return list.filter((entry) => !forbidden.includes(entry));
   };
+  const send = await changed(key.send, toSend);
+  const named = key.closed.length === 0 || toSend === EVERYBODY ? [] : await allIdsOf(client, toSend);
+  const opens = key.closed.filter(({ conversation_id: id }) => change === 'allow' && named.includes(id));
   const now = await client.keys.change(key.id, {
-    read: await changed(key.read, options.read),
-    send: await changed(key.send, options.send),
+    read: await changed(key.read, toRead),
+    send,
+    ...(opens.length > 0 && { opens }),
     ...(hosts !== undefined && {
       callback_hosts:
         change === 'allow'

@@ -21,6 +21,7 @@ import { keyUseSchema } from './key-use-schema.ts';
 const MAX_ENTRIES = 200;
 const MAX_CALLBACK_HOSTS = 20;
 const caps = z.object({ per_minute: z.int(), per_day: z.int(), new_contacts_per_day: z.int() });
+const closedGroup = z.object({ conversation_id: z.string(), joined: z.array(z.string()).readonly() });
 const access = z.union([z.literal('*'), z.array(z.string()).readonly()]);
 
 /** A key without its secret (decision L1). */
@@ -47,7 +48,7 @@ export const keySchema = shapeOf<KeyRecord>()(
       max_wait_s: z.int().meta({ description: 'Seconds that one of its requests may wait.' }),
       last_used_at: z.string().nullable(),
       closed: z
-        .array(z.object({ conversation_id: z.string(), joined: z.array(z.string()).readonly() }))
+        .array(closedGroup)
         .readonly()
         .meta({ description: 'Groups closed for sending because somebody joined after the owner listed them.' }),
       revoked_at: z.string().optional().meta({ description: 'Only for a revoked key, with `include=revoked`.' }),
@@ -238,4 +239,16 @@ export const keyBody = z
   .meta({ id: 'KeyRequest' });
 
 /** Body of `PATCH /keys/{id}`. */
-export const keyChangesBody = z.object(settings, NOT_AN_OBJECT).meta({ id: 'KeyChanges' });
+export const keyChangesBody = z
+  .object(
+    {
+      ...settings,
+      opens: z
+        .array(closedGroup, { error: '`opens` must be a list of groups as in `closed`.' })
+        .max(MAX_ENTRIES, `\`opens\` must have at most ${MAX_ENTRIES} entries.`)
+        .optional()
+        .meta({ description: 'Closed groups to open again for the people who joined: entries of `closed`.' }),
+    },
+    NOT_AN_OBJECT,
+  )
+  .meta({ id: 'KeyChanges' });

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { DEFAULT_CAPS, type KeyRecord } from '../../../../client/key-types.ts';
 import { Card, PageHead } from '../../parts/parts.tsx';
 import { busily, toast } from '../../parts/toast.ts';
@@ -30,9 +30,16 @@ const draftOf = ({ scopes, read, send, approval, caps, dry_run }: KeyRecord): Dr
   dry_run,
 });
 
+/** Returns the members of `now` that differ from those of `before`. */
+const changedFrom = (before: object, now: object): object => {
+  const old = new Map(Object.entries(before).map(([name, value]) => [name, JSON.stringify(value)]));
+  return Object.fromEntries(Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== old.get(name)));
+};
+
 export function KeyPage({ record }: KeyProps): VNode {
   const { id, name, scopes, created_at: created, last_used_at: used } = record;
-  const draft = useSignal(draftOf(record));
+  const [before] = useState(() => draftOf(record));
+  const draft = useSignal(before);
   const [, kind] = kindOf(scopes);
   return (
     <>
@@ -46,6 +53,7 @@ export function KeyPage({ record }: KeyProps): VNode {
       <div class="wizard">
         <KeyForm
           record={record}
+          before={before}
           draft={draft.value}
           set={(now) => {
             draft.value = { ...draft.value, ...now };
@@ -64,13 +72,15 @@ export function KeyPage({ record }: KeyProps): VNode {
   );
 }
 
-function KeyForm({ record, draft, set }: KeyProps & DraftProps): VNode {
+function KeyForm({ record, before, draft, set }: KeyProps & DraftProps & { readonly before: Draft }): VNode {
   const problem = useSignal('');
   const submit = useRef<HTMLButtonElement>(null);
   const save = async (): Promise<void> => {
     problem.value = '';
     try {
-      await call(pathOfKey(record.id), { method: 'PATCH', body: settingsIn(draft) });
+      // What nobody changed here may have changed elsewhere.
+      const body = changedFrom(settingsIn(before), settingsIn(draft));
+      await call(pathOfKey(record.id), { method: 'PATCH', body });
       forgetKeys();
       toast('Saved');
       goTo('#/keys');

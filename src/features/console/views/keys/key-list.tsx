@@ -60,7 +60,7 @@ const None = (): VNode => (
 /** Notes about groups that a key may no longer write to, because somebody joined. */
 const ClosedNotes = ({ keys, again }: ListProps): VNode => (
   <>
-    {keys.flatMap(({ id, name, send, closed }) =>
+    {keys.flatMap(({ id, name, closed }) =>
       closed.map(({ conversation_id: group, joined }) => (
         <Note key={`${id} ${group}`} kind="warn">
           <p>
@@ -73,8 +73,11 @@ const ClosedNotes = ({ keys, again }: ListProps): VNode => (
             <Button
               kind="mini"
               run={async () => {
-                // Sending the key's list again records the current members of the group.
-                await call(pathOfKey(id), { method: 'PATCH', body: { send } });
+                // Opens it for the people shown here, and for nobody who has joined since.
+                await call(pathOfKey(id), {
+                  method: 'PATCH',
+                  body: { opens: [{ conversation_id: group, joined }] },
+                });
                 forgetKeys();
                 toast(`${name} may write to the group again`);
                 await again();

@@ -164,6 +164,8 @@ describe('an event', () => {
   test('of a file that Messages adds late is an updated-message with the file, for clients that ask for those', async () => {
     const receiver = await registered();
     const other = await registered(undefined, ['new-message']);
+    const onlyLate = await registered(undefined, ['updated-message']);
+    const all = await registered(undefined, ['*']);
     const attachment = { name: 'late.jpg', bytes: 100, afterMs: 5000 };
     await mac.command({ do: 'receive', from: ANA, text: 'look', attachment });
     await eventually(() => expect(events(receiver)).toHaveLength(2));
@@ -173,7 +175,9 @@ describe('an event', () => {
     ]);
     await mac.command({ do: 'receive', from: ANA, text: 'next' });
     await eventually(() => expect(texts(other)).toEqual(['look', 'next']));
-    for (const { hook } of [receiver, other]) await client.request('DELETE', `webhook/${hook.id}`);
+    await eventually(() => expect(texts(all)).toEqual(['look', 'look', 'next']));
+    await eventually(() => expect(events(onlyLate)).toEqual([events(receiver)[1]]));
+    for (const { hook } of [receiver, other, onlyLate, all]) await client.request('DELETE', `webhook/${hook.id}`);
   });
 
   test('of a message that Messages joins late to its conversation comes with the join', async () => {

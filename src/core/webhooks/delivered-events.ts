@@ -103,7 +103,7 @@ export class DeliveredEvents {
     caller: Caller | undefined,
   ): Promise<string | undefined> {
     const { json, wires } = this.#parts;
-    if (wire !== undefined) return caller && wires?.get(wire.protocol)?.(entry, caller);
+    if (wire !== undefined) return caller && wires?.get(wire.protocol)?.(entry, caller, wire.events);
     return (caller?.json ?? json)(entry, include);
   }
 }

@@ -11,11 +11,15 @@ const DETAILS = includeSet(['details']);
 /**
  * Returns a message as the body of a webhook: a new one, or one to which Messages added a file or the conversation
  * late. Returns undefined for reactions and other changes, because clients would mistake them for a new message. Also
- * returns undefined for junk, and for a message with neither text nor file.
+ * returns undefined for what is not `wanted`, for junk, and for a message with neither text nor file.
  */
-export async function blueBubblesEventJson(entry: LogEntry, caller: Caller): Promise<string | undefined> {
+export async function blueBubblesEventJson(
+  entry: LogEntry,
+  caller: Caller,
+  wanted: readonly string[],
+): Promise<string | undefined> {
   const type = typeOf(entry.event);
-  if (type === undefined) return undefined;
+  if (type === undefined || !(wanted.includes(type) || wanted.includes('*'))) return undefined;
   if (skippedAs({ junk: false }, entry.marks, caller.key) !== undefined) return undefined;
   const { data } = JSON.parse(await caller.json(entry, DETAILS)) as { readonly data: Message };
   if (data.conversation_id === '' || (data.body === '' && (data.details ?? data).attachments.length === 0)) {

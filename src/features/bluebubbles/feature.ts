@@ -51,9 +51,7 @@ export const bluebubbles = feature({
   open({ wires, host: { log, version }, counters }, { host, port }) {
     if (port === 0) return undefined;
     // The serialiser is loaded with the first webhook of this protocol.
-    wires.set('bluebubbles', async (entry, caller) =>
-      (await import('./event-json.ts')).blueBubblesEventJson(entry, caller),
-    );
+    wires.set('bluebubbles', async (...event) => (await import('./event-json.ts')).blueBubblesEventJson(...event));
     return {
       async start(http) {
         const { BlueBubbles } = await import('./blue-bubbles.ts');

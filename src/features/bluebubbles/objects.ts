@@ -34,7 +34,7 @@ export function attachmentKey(guid: string): { readonly id: string; readonly n: 
   return id === '' ? undefined : { id, n: Number(n) };
 }
 
-function attachmentObject(messageId: string, attachment: AttachmentDetails, index: number) {
+function attachmentObject({ id, is_from_me: isOutgoing }: Message, attachment: AttachmentDetails, index: number) {
   const { n = index, name, mime_type: type, bytes } = attachment;
   const form = givenForm(attachment);
   const stem = name.replace(/\.[^.]*$/, '');
@@ -44,7 +44,7 @@ function attachmentObject(messageId: string, attachment: AttachmentDetails, inde
       : form.as === 'jpeg'
         ? { uti: 'public.jpeg', mimeType: 'image/jpeg', transferName: `${stem}.jpg` }
         : { uti: 'com.apple.m4a-audio', mimeType: 'audio/mp4', transferName: `${stem}.m4a` };
-  return { guid: attachmentGuid(messageId, n), ...given, totalBytes: bytes, isOutgoing: false, hideAttachment: false };
+  return { guid: attachmentGuid(id, n), ...given, totalBytes: bytes, isOutgoing, hideAttachment: false };
 }
 
 export function chatObject({ id, display_name: name, participants, details }: Conversation) {
@@ -63,7 +63,7 @@ export function chatObject({ id, display_name: name, participants, details }: Co
 /** Returns a message with every field of the protocol. Fields that Postern does not know are null. */
 export function messageObject(message: Message, chat: Conversation, tempGuid: string | null = null) {
   const { details, is_from_me: isFromMe, guid } = message;
-  const attachments = (details?.attachments ?? []).map((one, index) => attachmentObject(message.id, one, index));
+  const attachments = (details?.attachments ?? []).map((one, index) => attachmentObject(message, one, index));
   const service = details?.service ?? serviceOf(chat.id);
   return {
     originalROWID: message.id === '' ? null : Number(message.id),

@@ -39,12 +39,9 @@ export function mcpCalls(mcp: McpService, { allowOwnerKey }: { readonly allowOwn
       exchange.whenOver(answer.release);
       const { status, type = JSON_TYPE, text, stream } = answer;
       if (stream !== undefined && json && !isStreamNamed && !isEndless) {
-        return { status, content: { type: JSON_TYPE, text: await responseIn(stream) } };
+        return { status, content: { type: JSON_TYPE, text: await responseIn(stream.read()) } };
       }
-      if (stream !== undefined) {
-        const close = async (): Promise<void> => void (await stream[Symbol.asyncIterator]().return?.());
-        return { status, stream: { read: () => stream, close }, headers: { 'Content-Type': type } };
-      }
+      if (stream !== undefined) return { status, stream, headers: { 'Content-Type': type } };
       if (text === undefined) return { status };
       if (json || status !== 200) return { status, content: { type, text } };
       return { status, content: { type: EVENT_STREAM, text: eventOf(text) } };

@@ -73,7 +73,12 @@ export class McpEndpoint implements McpService {
       const { status, body: stream } = response;
       const type = response.headers.get('content-type') ?? undefined;
       if (stream !== null && type === 'text/event-stream') {
-        return { status, type, stream: chunks(stream, flow, done), release };
+        const close = async (): Promise<void> => {
+          done();
+          // A request whose client has gone has already ended its stream with an error.
+          await stream.cancel().catch(() => undefined);
+        };
+        return { status, type, stream: { read: () => chunks(stream, flow, done), close }, release };
       }
       const text = await response.text();
       done();

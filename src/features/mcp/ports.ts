@@ -1,3 +1,4 @@
+import type { AnswerStream } from '../../core/http/answer.ts';
 import type { Caller } from '../../core/model/caller.ts';
 
 /** One request of the Model Context Protocol over HTTP. */
@@ -19,7 +20,7 @@ export interface McpAnswer {
   /** The whole body, unless it is a stream. */
   readonly text?: string;
   /** The body as a stream, if it is not `text`. */
-  readonly stream?: AsyncIterable<Uint8Array>;
+  readonly stream?: AnswerStream;
   /**
    * The caller of `answer` calls this once the client has received the answer or has disconnected. Until then the
    * answer counts as in flight.

@@ -317,6 +317,21 @@ describeWithNats('what a hub passes on', () => {
     expect([own.status, own.headers.get('postern-machine')]).toEqual([201, 'one']);
   });
 
+  test('what a Mac answers without a key counts at the hub, unless it comes with the key of the hub', async () => {
+    await machine('c1', ({ url }, response) => void response.writeHead(url === '/x' ? 401 : 200).end('{}'));
+    const hub = await fleet.hub();
+    await knows(hub, 1);
+    const left = async (): Promise<number> =>
+      Number(/r=(\d+)/.exec((await hub.get('/api/v1/macs')).headers.get('ratelimit') ?? '')?.[1]);
+    const before = await left();
+    for (const path of ['/x', '/api/v1/health', '/api/v1/health/?q=1']) {
+      await fetch(`${hub.url}/macs/c1${path}`, { headers: { 'x-api-key': 'made up' } });
+    }
+    expect(await left()).toBe(before - 4);
+    await hub.get('/macs/c1/api/v1/health');
+    expect(await left()).toBe(before - 5);
+  });
+
   test('clients without the key of the hub leave requests of a Mac to others, however many answers they leave open', async () => {
     const more = Buffer.alloc(16_000_000);
     await machine('k1', ({ url }, response) => void response.end(url === '/x' ? '' : more));

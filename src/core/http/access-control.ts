@@ -142,7 +142,7 @@ export class AccessControl {
 
   /**
    * Admits a request that another service will check. Only the owner's key makes it a request of this service's owner;
-   * without it, every refusal of the other service counts here.
+   * without it, what the other service refuses or needs no key for counts here.
    */
   async #admitPassedOn(exchange: Exchange, isListed: boolean): Promise<Answer | undefined> {
     const { request, method } = exchange;
@@ -153,7 +153,7 @@ export class AccessControl {
       return undefined;
     }
     await this.#limit.assertRoom();
-    exchange.onRefused = () => void this.#limit.count({}).catch(() => undefined);
+    exchange.onKeyless = () => void this.#limit.count({}).catch(() => undefined);
     return undefined;
   }
 

@@ -70,8 +70,8 @@ export class Exchange {
   route = '-';
   params: Readonly<Record<string, string>> = {};
   query: URLSearchParams = NO_QUERY;
-  /** Called if the service to which the request was passed on refuses its key. */
-  onRefused: (() => void) | undefined;
+  /** Called if the service to which the request was passed on refuses its key, or needs none. */
+  onKeyless: (() => void) | undefined;
   #caller: Caller | undefined;
   readonly #context: ExchangeContext;
   readonly #output: ServerResponse | Duplex;

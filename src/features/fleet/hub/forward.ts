@@ -26,6 +26,8 @@ export const PASS_ON: readonly Route[] = (['GET', 'POST', 'PATCH', 'DELETE'] as 
 }));
 /** The path of sends, as a Mac's router matches it. */
 const SEND = /^\/api\/v1\/messages\/?$/i;
+/** The path that needs no key at a Mac. */
+const HEALTH = /^\/api\/v1\/health\/?$/i;
 /** MCP takes only keys of its machine, and its calls have ids of that machine in their bodies. */
 const MCP = /^\/mcp\/?$/i;
 /** The ids of rows, of limited keys, and UUIDs: only the machine that made them knows them. */
@@ -97,7 +99,7 @@ async function forward(parts: ForwardParts, exchange: Exchange): Promise<Answer>
     isSend && key !== undefined
       ? await sendOnce(parts, question, wanted, key)
       : await passOn(parts, question, wanted, isSend);
-  if (answer.status === 401) exchange.onRefused?.();
+  if (answer.status === 401 || HEALTH.test(path)) exchange.onKeyless?.();
   return clientAnswer(answer);
 }
 

@@ -1,6 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { connect } from '@nats-io/transport-node';
 import { PosternClient } from '../../src/client/postern-client.ts';
+import { requestSubject } from '../../src/features/fleet/protocol/subjects.ts';
 import { waitFor } from '../support/eventually.ts';
 import { Fleet, HUB_KEY, type Hub } from '../support/fleet-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
@@ -58,6 +60,20 @@ describeWithNats('a Mac with two machines', () => {
     expect(await answered(hub, '/macs/p1/api/v1/messages')).toBe('two');
     expect(asked).toEqual(['two GET /api/v1/messages']);
     expect(await answered(hub, '/macs/p1/mcp')).toBe('other_machine');
+  });
+
+  test('is read at the other one if the first says nothing, and its own stream is asked of the hub', async () => {
+    const one = await start('p5', 'one');
+    await start('p5', 'two');
+    const hub = await fleet.hub();
+    await knows(hub, 'p5', 2);
+    const mute = await connect({ servers: server.url });
+    mute.subscribe(requestSubject('p5', 'one'));
+    await mute.flush();
+    await one.stop();
+    expect(await answered(hub, '/macs/p5/api/v1/messages')).toBe('two');
+    await mute.close();
+    expect(await answered(hub, '/macs/p5/api/v1/ws')).toBe('fleet_stream');
   });
 
   test('has the same first machine at a hub that has started while that one is away', async () => {

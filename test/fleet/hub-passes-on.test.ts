@@ -169,14 +169,14 @@ describeWithNats('what a hub passes on', () => {
       ['/mcp', { authorization: `Bearer ${HUB_KEY}` }],
       ['/mcp', { 'x-api-key': HUB_KEY, authorization: 'Bearer postern_limited' }],
       ['/api/v1/x', { 'x-api-key': `${HUB_KEY}, ${HUB_KEY}` }],
-      [`/api/v1/ws?after=1&api_key=${HUB_KEY}`, {}],
-      [`/api/v1/ws?api_key=${HUB_KEY.replace('k', '%6B')}&after=1`, { 'x-api-key': HUB_KEY }],
+      [`/api/v1/x?after=1&api_key=${HUB_KEY}`, {}],
+      [`/api/v1/x?api_key=${HUB_KEY.replace('k', '%6B')}&after=1`, { 'x-api-key': HUB_KEY }],
     ];
     for (const [path, headers] of given) await fetch(`${hub.url}/macs/h8${path}`, { headers });
     expect(seen).toHaveLength(given.length);
     expect(decodeURIComponent(seen.join('\n'))).not.toContain(HUB_KEY);
     expect(seen[1]).toContain('postern_limited');
-    expect(seen.slice(3).map((line) => line.split(' ')[0])).toEqual(['/api/v1/ws?after=1', '/api/v1/ws?after=1']);
+    expect(seen.slice(3).map((line) => line.split(' ')[0])).toEqual(['/api/v1/x?after=1', '/api/v1/x?after=1']);
   });
 
   test('the API of a real Mac works through the hub: its keys, files by range, and paths of a hub name the Macs', async () => {

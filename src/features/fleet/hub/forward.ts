@@ -30,6 +30,8 @@ const SEND = /^\/api\/v1\/messages\/?$/i;
 const HEALTH = /^\/api\/v1\/health\/?$/i;
 /** MCP takes only keys of its machine, and its calls have ids of that machine in their bodies. */
 const MCP = /^\/mcp\/?$/i;
+/** A stream of one Mac, which a hub does not pass on. */
+const WEB_SOCKET = /^\/api\/v1\/ws\/?$/i;
 /** The ids of rows, of limited keys, and UUIDs: only the machine that made them knows them. */
 const OWN_ID = /^(?:\d{1,15}|[\da-f]{8}(?:(?:-[\da-f]{4}){3}-[\da-f]{12})?)$/i;
 /** Every machine knows the conversations of its Mac. Their ids can be numbers, too. */
@@ -84,6 +86,7 @@ function keyOf(headers: PassedHeaders): string {
 
 async function forward(parts: ForwardParts, exchange: Exchange): Promise<Answer> {
   const { member, wanted, path } = targetOf(exchange);
+  if (WEB_SOCKET.test(path)) throw fleetProblem('fleet_stream');
   const { method, hasCaller: isOwner, request } = exchange;
   const query = askedQuery(exchange.rawQuery, parts.apiKey);
   const target = query === '' ? path : `${path}?${query}`;
@@ -104,8 +107,8 @@ async function forward(parts: ForwardParts, exchange: Exchange): Promise<Answer>
 }
 
 /**
- * Asks the machine that the path names, else the Mac's first machine that is present. If the broker says that nobody got
- * the request, the next one has it at once.
+ * Asks the machine that the path names, else the Mac's first machine that is present. The next one is asked if the
+ * broker says that nobody got the request, or if nobody acknowledged one that only reads.
  */
 async function passOn(
   parts: ForwardParts,
@@ -126,11 +129,8 @@ async function passOn(
       return await macs.ask({ ...question, machine });
     } catch (error) {
       if (!(error instanceof Unanswered)) throw error;
-      if (error.why !== 'nobody') {
-        if (isSend) throw fleetProblem('send_outcome_unknown', { mac: member });
-        if (error.why === 'silent' && method === 'GET') throw macs.away(member, wanted);
-        throw fleetProblem('mac_silent', { mac: member });
-      }
+      const isHarmless = error.why === 'nobody' || (error.why === 'silent' && method === 'GET');
+      if (!isHarmless) throw fleetProblem(isSend ? 'send_outcome_unknown' : 'mac_silent', { mac: member });
       macs.lost(member, machine);
     }
   }

@@ -25,7 +25,7 @@ const AWAY_MS = 3500;
 interface KnownMachine {
   readonly report: MachineReport;
   readonly heardMs: number;
-  /** True if the broker has said since then that nobody takes its requests. */
+  /** True if it did not take a request since then. */
   readonly isLost?: boolean;
 }
 
@@ -98,7 +98,7 @@ export class Macs {
     return first;
   }
 
-  /** Takes a machine for away until it is heard again, because the broker says that nobody takes its requests. */
+  /** Takes a machine that did not take a request for away, until it is heard again. */
   lost(id: string, machine: string): void {
     const known = this.#known.get(`${id} ${machine}`);
     if (known !== undefined) this.#known.set(`${id} ${machine}`, { ...known, isLost: true });

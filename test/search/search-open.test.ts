@@ -21,7 +21,7 @@ const nothing = (): never => {
 const parts = (path: string) => ({
   path,
   source: { listed: nothing, messages: nothing, count: nothing },
-  work: { find: nothing, writer: { add: nothing, put: nothing, advance: nothing, merge: nothing } },
+  work: { find: nothing, add: nothing, put: nothing, advance: nothing, merge: nothing },
   feed: { lastPublished: nothing, changeGeneration: nothing, resolve: nothing, consume: nothing },
   messages: new MemoryLog(),
   clock: new FakeClock(),

@@ -149,15 +149,13 @@ export function searchFixture() {
                 found.stale += answer.stale.length;
                 return answer;
               },
-              writer: {
-                add: async (...args) => writer.add(...args),
-                put: async (...args) => {
-                  put.push(...args[1].map(({ row }) => row));
-                  return writer.put(...args);
-                },
-                advance: async (...args) => writer.advance(...args),
-                merge: async (...args) => writer.merge(...args),
+              add: async (...args) => writer.add(...args),
+              put: async (...args) => {
+                put.push(...args[1].map(({ row }) => row));
+                return writer.put(...args);
               },
+              advance: async (...args) => writer.advance(...args),
+              merge: async (...args) => writer.merge(...args),
             },
           });
           search.start();

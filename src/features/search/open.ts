@@ -30,12 +30,10 @@ export async function openSearchIndex(core: Core, isEnabled: boolean): Promise<R
         ? new IndexReader(connection)
         : {
             find: (...args) => thread.call('finder', 'find', ...args),
-            writer: {
-              add: (...args) => thread.call('writer', 'add', ...args),
-              put: (...args) => thread.call('writer', 'put', ...args),
-              advance: (...args) => thread.call('writer', 'advance', ...args),
-              merge: (...args) => thread.call('writer', 'merge', ...args),
-            },
+            add: (...args) => thread.call('writer', 'add', ...args),
+            put: (...args) => thread.call('writer', 'put', ...args),
+            advance: (...args) => thread.call('writer', 'advance', ...args),
+            merge: (...args) => thread.call('writer', 'merge', ...args),
           },
     feed,
     messages,

@@ -28,6 +28,7 @@ export interface DocumentKey {
  * document stays marked as used, as in a hash table. Otherwise a search for a row's document would stop at that id.
  */
 export class Documents {
+  readonly #sqlite: Sqlite;
   readonly #rowAt: Statement;
   readonly #setRow: Statement;
   readonly #insertText: Statement;
@@ -45,6 +46,7 @@ export class Documents {
   #shift = 0;
 
   constructor(sqlite: Sqlite) {
+    this.#sqlite = sqlite;
     this.#rowAt = sqlite.prepare('SELECT row FROM doc WHERE id = ?');
     this.#setRow = sqlite.prepare('INSERT OR REPLACE INTO doc (id, row) VALUES (?, ?)');
     this.#insertText = sqlite.prepare('INSERT INTO ft (rowid, body) VALUES (?, ?)');
@@ -105,6 +107,14 @@ export class Documents {
     this.#deleteText.run(BigInt(id));
     this.#added -= 1;
     this.#removed += 1;
+  }
+
+  /** Removes these documents in one transaction. Leaves out those that belong to other rows meanwhile. */
+  removeAll(keys: readonly DocumentKey[]): void {
+    this.#sqlite.transaction(() => {
+      for (const { id, row } of keys) this.remove(id, row);
+      this.finish();
+    });
   }
 
   /** Reports whether `put` may choose this id for the row's message. */

@@ -3,6 +3,7 @@ import { searchProblem } from '../problems.ts';
 import type { SearchParts } from '../query/search.ts';
 import type { SearchStatus } from '../types.ts';
 import { deleteIndex } from './index-file.ts';
+import type { IndexWork } from './session.ts';
 
 /** A search index that the service starts and closes. */
 export interface RunningSearch extends SearchIndex {
@@ -25,30 +26,26 @@ const disabled: RunningSearch = {
  */
 export async function openSearch(
   isEnabled: boolean,
-  { work, ...parts }: Omit<SearchParts, keyof LongWork> & { readonly work: LongWork | SearchedSource },
+  { work, ...parts }: Omit<SearchParts, 'work'> & { readonly work: IndexWork | SearchedSource },
 ): Promise<RunningSearch> {
   if (!isEnabled) {
     deleteIndex(parts.path);
     return disabled;
   }
   const { Search } = await import('../query/search.ts');
-  return new Search({ ...parts, ...('writer' in work ? work : await here(work)) });
+  return new Search({ ...parts, work: 'find' in work ? work : await here(work) });
 }
 
-type LongWork = Pick<SearchParts, 'find' | 'writer'>;
-
-async function here(source: SearchedSource): Promise<LongWork> {
+async function here(source: SearchedSource): Promise<IndexWork> {
   const { Finder } = await import('../query/finder.ts');
   const { IndexWriter } = await import('./index-writer.ts');
   const finder = new Finder(source);
   const writer = new IndexWriter(source);
   return {
     find: async (...args) => finder.find(...args),
-    writer: {
-      add: async (...args) => writer.add(...args),
-      put: async (...args) => writer.put(...args),
-      advance: async (...args) => writer.advance(...args),
-      merge: async (...args) => writer.merge(...args),
-    },
+    add: async (...args) => writer.add(...args),
+    put: async (...args) => writer.put(...args),
+    advance: async (...args) => writer.advance(...args),
+    merge: async (...args) => writer.merge(...args),
   };
 }

@@ -5,7 +5,9 @@ import { type Offset, rowOffset } from '../../../core/model/offset.ts';
 import type { EventConsumer, MessageLog, RowFeed } from '../../../core/model/ports/feed-ports.ts';
 import type { Clock, Log } from '../../../core/model/ports/host-ports.ts';
 import type { Sqlite } from '../../../core/runtime/sqlite.ts';
-import type { IndexSource, ListedRow } from '../ports.ts';
+import type { IndexSource, ListedRow, SearchPage } from '../ports.ts';
+import type { Found } from '../query/finder.ts';
+import type { SearchQuery } from '../types.ts';
 import { type DocumentKey, Documents } from './documents.ts';
 import { openIndex } from './index-database.ts';
 import { deleteIndex } from './index-file.ts';
@@ -17,6 +19,15 @@ import { Updates } from './updates.ts';
 import { type IndexWriting, walkIndex } from './walk.ts';
 import { WriteLock } from './write-lock.ts';
 
+/** Calls `Finder` and `IndexWriter`, in the reader thread if there is one, otherwise in this thread. */
+export interface IndexWork {
+  find(path: string, query: SearchQuery, page: SearchPage): Promise<Found>;
+  add(path: string, rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
+  put(path: string, updates: readonly RowUpdate[]): Promise<Put>;
+  advance(path: string, from: WalkPosition, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
+  merge(path: string, isFirst: boolean): Promise<boolean>;
+}
+
 export interface SessionParts {
   /** Path of search.db. */
   readonly path: string;
@@ -25,13 +36,7 @@ export interface SessionParts {
   readonly associatedRows?: AssociatedRows;
   readonly feed: Pick<RowFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
   readonly messages: MessageLog;
-  /** Calls an `IndexWriter`, in the reader thread if there is one, otherwise in this thread. */
-  readonly writer: {
-    add(path: string, rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
-    put(path: string, updates: readonly RowUpdate[]): Promise<Put>;
-    advance(path: string, from: WalkPosition, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
-    merge(path: string, isFirst: boolean): Promise<boolean>;
-  };
+  readonly work: IndexWork;
   /** Called with the path after each opening of the index, because opening it may have created a new file. */
   readonly onOpened?: ((path: string) => void) | undefined;
   readonly clock: Clock;
@@ -61,7 +66,7 @@ export class Session {
     this.#parts = parts;
     const sqlite = openCurrent(parts);
     this.#sqlite = sqlite;
-    const { path, source, writer, clock } = parts;
+    const { path, source, work, clock } = parts;
     parts.onOpened?.(path);
     this.#state = new IndexState(sqlite);
     this.#skipped = new SkippedRows(sqlite);
@@ -70,19 +75,18 @@ export class Session {
     const lock = new WriteLock();
     const shared = { documents, state: this.#state, pace: this.#pace };
     this.#updates = new Updates({
-      ...{ ...shared, sqlite, lock },
-      put: (updates) => lock.run(() => writer.put(path, updates)),
+      ...{ ...shared, lock },
+      put: (updates) => lock.run(() => work.put(path, updates)),
       onReplaced: () => {
         this.#fail(REPLACED);
         return parts.feed.lastPublished({ changes: true });
       },
-      onAgain: () => this.#pace.wake(),
       onFailure: (error) => this.#fail(error),
     });
     const write: IndexWriting = {
-      add: (rows, again) => lock.run(() => writer.add(path, rows, again)),
-      advance: (from, to) => lock.run(() => writer.advance(path, from, to)),
-      merge: (isFirst) => lock.run(() => writer.merge(path, isFirst)),
+      add: (rows, again) => lock.run(() => work.add(path, rows, again)),
+      advance: (from, to) => lock.run(() => work.advance(path, from, to)),
+      merge: (isFirst) => lock.run(() => work.merge(path, isFirst)),
     };
     const repair = (keys: readonly DocumentKey[]): void => this.#updates.repair(keys);
     this.#walk = () => walkIndex({ ...shared, source, clock, write, repair });

@@ -2,7 +2,6 @@ import type { Cursor } from '../../../core/model/cursor.ts';
 import type { LogEntry } from '../../../core/model/event.ts';
 import type { Offset } from '../../../core/model/offset.ts';
 import type { ConsumerTask, Handled } from '../../../core/model/ports/feed-ports.ts';
-import type { Sqlite } from '../../../core/runtime/sqlite.ts';
 import { type DocumentKey, type Documents, LAST_ID } from './documents.ts';
 import type { IndexPosition, IndexState } from './index-state.ts';
 import type { Put, RowUpdate } from './index-writer.ts';
@@ -16,7 +15,6 @@ const MAX_REPAIRS = 1000;
 const SCANNED = 20_000;
 
 export interface UpdatesParts {
-  readonly sqlite: Sqlite;
   readonly state: IndexState;
   readonly documents: Documents;
   readonly pace: Pace;
@@ -25,8 +23,6 @@ export interface UpdatesParts {
   readonly put: (updates: readonly RowUpdate[]) => Promise<Put>;
   /** Called when the event log started over because chat.db was replaced. Returns the offset to continue from. */
   onReplaced(): Offset;
-  /** Called when the walk must start over. */
-  onAgain(): void;
   /** Called at most once, with the error of a failed write. No updates are processed afterwards. */
   onFailure(error: unknown): void;
 }
@@ -78,7 +74,8 @@ export class Updates implements ConsumerTask<undefined> {
         break;
       case 'messages.changed':
         this.#parts.state.indexAgain(Number(event.data.first_id), Number(event.data.last_id));
-        this.#parts.onAgain();
+        // Ends the wait of the walk, which must start over.
+        this.#parts.pace.wake();
         break;
       default: // reactions are not indexed
     }
@@ -160,21 +157,17 @@ export class Updates implements ConsumerTask<undefined> {
 
   /** Stores the offset up to which everything is written, unless something is waiting. */
   #storeOffset(): void {
-    const { sqlite, state } = this.#parts;
     if (this.#waiting.length > 0 || this.#hasGone) return;
-    sqlite.transaction(() => state.see(this.#position, this.#seen));
+    this.#parts.state.see(this.#position, this.#seen);
   }
 
   /** Scans the next `SCANNED` documents, newest first, and removes those of removed rows. */
   #scanSlice(): void {
-    const { sqlite, documents } = this.#parts;
+    const { documents } = this.#parts;
     const { rows, before } = this.#scan ?? { rows: new Set(this.#gone), before: LAST_ID };
     if (this.#scan === undefined) this.#gone.clear();
     const { found, end } = documents.ofRows([...rows], before, SCANNED);
-    sqlite.transaction(() => {
-      for (const { id, row } of found) documents.remove(id, row);
-      documents.finish();
-    });
+    documents.removeAll(found);
     for (const { row } of found) rows.delete(row);
     this.#scan = end === undefined || rows.size === 0 ? undefined : { rows, before: end };
   }

@@ -12,7 +12,6 @@ import { REPLACED, Session, type SessionParts } from '../index/session.ts';
 import type { SearchPage } from '../ports.ts';
 import { searchProblem } from '../problems.ts';
 import type { SearchQuery, SearchStatus } from '../types.ts';
-import type { Found } from './finder.ts';
 
 const RETRY_MS = 1000;
 /**
@@ -21,8 +20,6 @@ const RETRY_MS = 1000;
 const SLOW_RETRY_MS = 60_000;
 
 export interface SearchParts extends SessionParts {
-  /** Calls `Finder.find`, in the reader thread if there is one, otherwise in this thread. */
-  readonly find: (path: string, query: SearchQuery, page: SearchPage) => Promise<Found>;
   /**
    * Opens an empty database. Search creates a full-text table in it, to check whether SQLite supports the index.
    * Default: a database in memory.
@@ -86,9 +83,9 @@ export class Search implements RunningSearch {
   }
 
   async search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>> {
-    const { path, find } = this.#parts;
+    const { path, work } = this.#parts;
     try {
-      const { stale, ...found } = await find(path, query, page);
+      const { stale, ...found } = await work.find(path, query, page);
       this.#session?.repair(stale);
       return found;
     } catch (error) {

@@ -21,10 +21,6 @@ export interface ToolContext {
   readonly names: () => Promise<NameOf>;
   /** Aborted when the client gives up, the key ends or the service stops. */
   readonly signals: readonly AbortSignal[];
-  /**
-   * Throws `limited_key_refused` if the key has ended. Called after a wait, so that an ended key receives nothing more.
-   */
-  readonly assertKeyAlive: () => void;
   /** Notifies the client that the call is still running. Does nothing unless the client asked for progress. */
   readonly progress: (elapsedS: number, ofS: number) => void;
 }

@@ -7,7 +7,7 @@ import type { McpParts } from './lazy-service.ts';
 import type { McpAnswer, McpRequest, McpService } from './ports.ts';
 import { mcpProblem } from './problems.ts';
 import { conversationEvents } from './resources.ts';
-import { mcpServer, mostBytesOf } from './server.ts';
+import { mcpServer, mostBytesOf, type RunningRequest } from './server.ts';
 import { withoutEmptyArguments } from './tools/arguments.ts';
 
 const OWNER = '';
@@ -22,12 +22,6 @@ const URL = 'http://localhost/mcp';
  */
 const LAST_WORDS_MS = 1000;
 
-interface Running extends Pick<McpRequest, 'caller' | 'requestId'> {
-  readonly flow: Flow;
-  /** True for `events/stream`. */
-  readonly isStream: boolean;
-}
-
 /** Answers both generations of the protocol over HTTP: 2026-07-28, and earlier versions in their stateless form. */
 export class McpEndpoint implements McpService {
   readonly #parts: McpParts;
@@ -39,7 +33,7 @@ export class McpEndpoint implements McpService {
    * The running requests. They are kept here until they are answered, because in Node 20 the signal of a
    * garbage-collected request is never aborted.
    */
-  readonly #running = new Map<Request, Running>();
+  readonly #running = new Map<Request, RunningRequest>();
   readonly #inFlight = new AnswersInFlight();
   /**
    * Number of running requests that `close` waits for. Excludes requests of `subscriptions/listen`, because the
@@ -132,11 +126,11 @@ export class McpEndpoint implements McpService {
     const keyEnd = new AbortController();
     const handler = createMcpHandler(
       ({ era, requestInfo }) => {
-        const asked = requestInfo === undefined ? undefined : this.#running.get(requestInfo);
-        if (asked === undefined) throw new Error('the request is not running any more');
+        const request = requestInfo === undefined ? undefined : this.#running.get(requestInfo);
+        if (request === undefined) throw new Error('the request is not running any more');
         return mcpServer({
           ...this.#parts,
-          ...asked,
+          request,
           tools: this.#tools,
           era,
           time: () => this.#localTime(),

@@ -4,7 +4,6 @@ import { type Caller, isAllowed } from '../../core/model/caller.ts';
 import { completedFor } from '../../core/model/command-words.ts';
 import { isAppError } from '../../core/model/errors.ts';
 import type { Log } from '../../core/model/ports/host-ports.ts';
-import { problem } from '../../core/model/problems.ts';
 import { randomNonce } from '../../core/tools/fence.ts';
 import type { LocalTime } from '../../core/tools/times.ts';
 import type { FileAnswer, Tool, ToolAnswer, ToolContext } from '../../core/tools/tool.ts';
@@ -13,6 +12,7 @@ import { MOST_POLL_BYTES } from './events/poll.ts';
 import { MOST_STREAM_BYTES } from './events/stream.ts';
 import type { Flow } from './flow.ts';
 import type { McpParts } from './lazy-service.ts';
+import type { McpRequest } from './ports.ts';
 import { addConversationResource } from './resources.ts';
 import { MAX_ANSWER } from './text/lines.ts';
 import { argumentsSchema, unknownNote } from './tools/arguments.ts';
@@ -24,19 +24,24 @@ import { messagesRead } from './tools/messages-read.ts';
 import { messagesSearch } from './tools/messages-search.ts';
 import { messagesSend } from './tools/messages-send.ts';
 
-export interface ServerParts extends McpParts {
-  readonly caller: Caller;
+/** A request that is being answered. */
+export interface RunningRequest extends Pick<McpRequest, 'caller' | 'requestId'> {
+  /** Makes a streamed answer wait for a client that reads slowly. */
+  readonly flow: Flow;
+  /** True for `events/stream`. */
+  readonly isStream: boolean;
+}
+
+export interface ServerParts extends Omit<McpParts, 'features' | 'timeZone'> {
+  readonly request: RunningRequest;
   readonly era: 'legacy' | 'modern';
   readonly time: () => LocalTime;
   /** Aborted when the service ends. */
   readonly ending: AbortSignal;
   /** Aborted when the key is revoked or expires. */
   readonly keyEnd: AbortSignal;
-  readonly requestId: string;
   /** The tools of features. */
   readonly tools: readonly Tool[];
-  /** Makes a streamed answer wait for a client that reads slowly. */
-  readonly flow: Flow;
 }
 
 const TOOLS: readonly Tool[] = [
@@ -66,7 +71,8 @@ const MOST_BYTES_OF_EVENTS: ReadonlyMap<string, number> = new Map([
 
 /** Returns the server for one request. Tools that the key may not use do not exist in it. */
 export function mcpServer(parts: ServerParts): McpServer {
-  const { caller, era, version } = parts;
+  const { era, version } = parts;
+  const { caller } = parts.request;
   const server = new McpServer(
     { name: 'postern', title: 'Postern', version },
     {
@@ -114,7 +120,8 @@ function mayUse(caller: Caller, scope: Tool['scope']): boolean {
 type MakeContext = (call?: ServerContext) => ToolContext;
 
 function contextOf(parts: ServerParts): MakeContext {
-  const { caller, clock, time, ending, keyEnd, counters, requestId } = parts;
+  const { request, clock, time, ending, keyEnd, counters } = parts;
+  const { caller, requestId } = request;
   return (call) => ({
     caller,
     clock,
@@ -131,9 +138,6 @@ function contextOf(parts: ServerParts): MakeContext {
       return (address) => names.nameOf(address);
     },
     signals: call === undefined ? [ending, keyEnd] : [ending, keyEnd, call.mcpReq.signal],
-    assertKeyAlive() {
-      if (keyEnd.aborted) throw problem('limited_key_refused');
-    },
     progress: progressOf(call),
   });
 }
@@ -148,7 +152,7 @@ function progressOf(call: ServerContext | undefined): ToolContext['progress'] {
       .catch(() => {});
 }
 
-function addTool(server: McpServer, tool: Tool, { caller, cli, log }: ServerParts, context: MakeContext): void {
+function addTool(server: McpServer, tool: Tool, { request, cli, log }: ServerParts, context: MakeContext): void {
   const { name, title, description, input, output, isSend } = tool;
   const annotations =
     isSend === true
@@ -170,7 +174,7 @@ function addTool(server: McpServer, tool: Tool, { caller, cli, log }: ServerPart
         const answer = await tool.run(read, context(call));
         return resultOf({ ...answer, text: noted(answer.text) });
       } catch (error) {
-        const sentence = completedFor(caller, sentenceOf(error, name, log), cli);
+        const sentence = completedFor(request.caller, sentenceOf(error, name, log), cli);
         return { isError: true, content: [{ type: 'text', text: noted(sentence) }] };
       }
     },

@@ -18,7 +18,7 @@ export const approvalsWait = tool({
     try {
       const ended = approvals.get(id, seconds * 1000);
       const approval = await Promise.race([ended, wait.over.then(() => approvals.get(id, 0))]);
-      context.assertKeyAlive();
+      context.caller.assertAlive?.();
       const { state, message_id: messageId } = approval;
       return { text: sentenceOf(approval), state, ...(messageId !== null && { message_id: messageId }) };
     } finally {

@@ -25,7 +25,7 @@ const ANY = { params: z.unknown() };
 
 /** Adds the methods of MCP Events (decision Y3). They use the caller's feed and subscriptions. */
 export function addEventMethods({ server }: McpServer, parts: ServerParts): void {
-  const { caller } = parts;
+  const { caller } = parts.request;
   const errors = new EventErrors(parts.log);
   const params = new EventParams(errors);
   const add = (method: string, answer: (given: unknown, call: ServerContext) => object | Promise<object>): void =>
@@ -47,11 +47,11 @@ export function addEventMethods({ server }: McpServer, parts: ServerParts): void
   });
 }
 
-function subscriptionsOf({ caller, cli }: ServerParts, errors: EventErrors): Subscriptions {
-  const { own } = caller.port(SUBSCRIPTIONS);
+function subscriptionsOf({ request, cli }: ServerParts, errors: EventErrors): Subscriptions {
+  const { own } = request.caller.port(SUBSCRIPTIONS);
   if (own !== undefined) return own;
   const message = 'Events are posted only for a limited key. Create one with "postern keys add".';
-  throw errors.forbidden('owner_key', completedFor(caller, message, cli));
+  throw errors.forbidden('owner_key', completedFor(request.caller, message, cli));
 }
 
 function shown({ id, refreshBeforeMs, cursor, truncated, health }: SubscriptionGrant): object {

@@ -23,8 +23,9 @@ export const MOST_POLL_BYTES = 1_500_000;
 /** Returns the answer to `events/poll`: the events after the cursor, and the cursor for the next poll. */
 export async function poll(
   { name, arguments: asked, cursor, maxAgeMs, maxEvents }: AskedEvents & { readonly maxEvents: number },
-  { caller, clock }: Pick<ServerParts, 'caller' | 'clock'>,
+  { request, clock }: Pick<ServerParts, 'request' | 'clock'>,
 ): Promise<object> {
+  const { caller } = request;
   const { feed } = caller;
   const isWanted = subscriptionFilter(name, asked, () => caller.key);
   const start = await replayStart(feed, cursor, maxAgeMs === undefined ? undefined : clock.now() - maxAgeMs);

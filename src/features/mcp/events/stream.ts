@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ServerContext } from '@modelcontextprotocol/server';
+import type { Caller } from '../../../core/model/caller.ts';
 import { isChatDbAway } from '../../../core/model/errors.ts';
 import { isRowEntry } from '../../../core/model/event.ts';
 import type { Offset } from '../../../core/model/offset.ts';
@@ -19,7 +20,7 @@ const BATCH = 50;
 /** Bytes of memory reserved for the unread notifications of one stream. */
 export const MOST_STREAM_BYTES = 600_000;
 
-type StreamParts = Pick<ServerParts, 'caller' | 'clock' | 'ending' | 'keyEnd' | 'flow'>;
+type StreamParts = Pick<ServerParts, 'request' | 'clock' | 'ending' | 'keyEnd'>;
 
 /** Answers `events/stream` with notifications until the client disconnects, the key ends or the service stops. */
 export async function stream(
@@ -28,7 +29,8 @@ export async function stream(
   parts: StreamParts,
   errors: EventErrors,
 ): Promise<object> {
-  const { caller, clock } = parts;
+  const { clock, request } = parts;
+  const { caller } = request;
   const release = caller.streams?.open();
   try {
     const floorMs = asked.maxAgeMs === undefined ? undefined : clock.now() - asked.maxAgeMs;
@@ -50,6 +52,7 @@ class EventStream {
   readonly #asked: AskedEvents;
   readonly #call: ServerContext;
   readonly #parts: StreamParts;
+  readonly #caller: Caller;
   readonly #wakeup: Wakeup;
   readonly #reader: FeedReader;
   readonly #isWanted: ReturnType<typeof subscriptionFilter>;
@@ -62,10 +65,11 @@ class EventStream {
     this.#asked = asked;
     this.#call = call;
     this.#parts = parts;
+    this.#caller = parts.request.caller;
     this.#wakeup = new Wakeup(parts.clock);
     this.#position = offset;
-    this.#isWanted = subscriptionFilter(asked.name, asked.arguments, () => parts.caller.key);
-    this.#reader = parts.caller.feed.resume(offset, this.#wake);
+    this.#isWanted = subscriptionFilter(asked.name, asked.arguments, () => this.#caller.key);
+    this.#reader = this.#caller.feed.resume(offset, this.#wake);
     this.#generation = this.#reader.generation();
     this.#signals = [call.mcpReq.signal, parts.ending, parts.keyEnd];
     for (const signal of this.#signals) signal.addEventListener('abort', this.#wake);
@@ -129,14 +133,14 @@ class EventStream {
   }
 
   async #notify(what: string, body: Readonly<Record<string, unknown>>): Promise<void> {
-    const { flow, clock } = this.#parts;
+    const { clock, request } = this.#parts;
     const meta = { 'io.modelcontextprotocol/subscriptionId': this.#call.mcpReq.id };
     const params = { ...body, _meta: meta };
     this.#notifiedMs = clock.monotonic();
-    flow.noteSent(Buffer.byteLength(JSON.stringify(params)));
+    request.flow.noteSent(Buffer.byteLength(JSON.stringify(params)));
     // Fails only if the client is gone. The request's signal then ends the stream.
     await this.#call.mcpReq.notify({ method: `notifications/events/${what}`, params }).catch(() => {});
-    await flow.room();
+    await request.flow.room();
   }
 
   #cursor(): string {
@@ -144,6 +148,6 @@ class EventStream {
   }
 
   #text(offset: Offset): string {
-    return this.#parts.caller.feed.offsetText(offset, undefined);
+    return this.#caller.feed.offsetText(offset, undefined);
   }
 }

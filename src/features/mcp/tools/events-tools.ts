@@ -81,7 +81,7 @@ export const eventsWait = tool({
     const wait = new Wait(seconds, context);
     try {
       while (!(await events.read()) && !wait.isOver) await Promise.race([events.more(), wait.over]);
-      context.assertKeyAlive();
+      context.caller.assertAlive?.();
       return await events.answer();
     } finally {
       wait.end();

@@ -53,7 +53,7 @@ describe('a send under a limited key', () => {
       BEGIN SELECT RAISE(ABORT, 'full'); END`);
     for (const caller of callers) {
       const request = { recipient: ANA, body: 'once', attachments: [] };
-      const answer = caller === undefined ? service.access.owner.send(request) : service.send(caller, request);
+      const answer = caller === undefined ? service.ownerSender.send(request) : service.send(caller, request);
       expect(await answer).toMatchObject({ kind: 'sent', confirmed: true });
     }
     expect(service.log.lines.map(({ message }) => message).join()).toContain('audit log');
@@ -92,7 +92,7 @@ describe('a send under a limited key', () => {
         message: { conversation_id: GARDEN },
       });
       const owners = { recipient, body: `owner ${recipient}`, attachments: [] };
-      expect(await service.access.owner.send(owners)).toMatchObject({ message: { conversation_id: GARDEN } });
+      expect(await service.ownerSender.send(owners)).toMatchObject({ message: { conversation_id: GARDEN } });
     }
     expect(service.messages.runs.every(({ chatId }) => chatId?.endsWith(';+;chat77'))).toBe(true);
   });
@@ -102,7 +102,7 @@ describe('a send under a limited key', () => {
       const sends = [
         service.send(service.caller(), { recipient }),
         service.send(service.caller({ send: '*' }), { recipient }),
-        service.access.owner.send({ recipient, body: 'x', attachments: [] }),
+        service.ownerSender.send({ recipient, body: 'x', attachments: [] }),
       ];
       expect([recipient, ...(await Promise.all(sends.map(codeOf)))]).toEqual([
         recipient,
@@ -257,7 +257,7 @@ describe('a dry run', () => {
   });
 
   test('works for the owner', async () => {
-    expect(await service.access.owner.send({ recipient: ANA, body: 'hi', attachments: [], dryRun: true })).toEqual({
+    expect(await service.ownerSender.send({ recipient: ANA, body: 'hi', attachments: [], dryRun: true })).toEqual({
       kind: 'dry_run',
       dryRun: { would: 'send', to: ANA, members: [ANA], text: 'hi' },
     });
@@ -304,10 +304,10 @@ describe('the same ask', () => {
 
 describe('the audit log', () => {
   test('has each send of a limited key twice and those of the owner, with a keyed hash and no text', async () => {
-    await service.access.owner.send({ recipient: ANA, body: 'before any key', attachments: [] });
+    await service.ownerSender.send({ recipient: ANA, body: 'before any key', attachments: [] });
     const caller = service.caller();
     await service.send(caller, { body: 'yes' });
-    await service.access.owner.send({ recipient: BEN, body: 'yes', attachments: [] });
+    await service.ownerSender.send({ recipient: BEN, body: 'yes', attachments: [] });
     const lines = service.access.audit.list({ limit: 100 });
     expect(lines.map(({ key_id, action, outcome }) => [key_id, action, outcome])).toEqual([
       ['owner', 'key', 'created'],

@@ -22,7 +22,7 @@ test('what the phone sends later stands beside it, and is only shown', async () 
   const row = service.chats.message({ ...columns, text: 'from the phone' });
   const sendAtMs = service.clock.now() + HOUR;
   const times = { sendAtMs, sendUntilMs: sendAtMs + HOUR };
-  await service.access.owner.send({ recipient: ANA, body: 'later', attachments: [], ...times });
+  await service.ownerSender.send({ recipient: ANA, body: 'later', attachments: [], ...times });
   const phone = { id: `phone-${row}`, source: 'phone', key_id: null, to: 'any;-;+15550177', text: 'from the phone' };
   expect(own.list({})).toMatchObject([phone, { source: 'postern' }]);
   expect(own.list({ source: 'postern' })).toHaveLength(1);

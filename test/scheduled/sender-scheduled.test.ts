@@ -59,7 +59,7 @@ async function schedule(inMs: number, more: Partial<SendRequest> = {}, by?: Call
   const sendAtMs = service.clock.now() + inMs;
   const request = { body: 'later', sendAtMs, sendUntilMs: sendAtMs + HOUR, ...more };
   const asked = { recipient: ANA, attachments: [], ...request };
-  const answer = by === undefined ? await service.access.owner.send(asked) : await service.send(by, asked);
+  const answer = by === undefined ? await service.ownerSender.send(asked) : await service.send(by, asked);
   if (answer.kind !== 'deferred') throw new Error(`It was ${answer.kind}.`);
   return (answer.deferred.body as { readonly scheduled: ScheduledSend }).scheduled;
 }
@@ -267,12 +267,12 @@ describe('an Idempotency-Key of a scheduled send', () => {
     expect(await schedule(0, same)).toMatchObject({ id, state: 'sent' });
     expect(service.texts()).toEqual(['later']);
     const plain = { recipient: ANA, body: 'later', attachments: [], ...key };
-    expect(await codeOf(service.access.owner.send(plain))).toBe('idempotency_key_reused');
+    expect(await codeOf(service.ownerSender.send(plain))).toBe('idempotency_key_reused');
     expect(await codeOf(schedule(0, { ...same, body: 'another' }))).toBe('idempotency_key_reused');
   });
 
   test('of a plain send is not taken for another', async () => {
-    await service.access.owner.send({ recipient: ANA, body: 'later', attachments: [], ...key });
+    await service.ownerSender.send({ recipient: ANA, body: 'later', attachments: [], ...key });
     expect(await codeOf(schedule(HOUR, key))).toBe('idempotency_key_reused');
   });
 });

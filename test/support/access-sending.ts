@@ -5,6 +5,7 @@ import { Connection } from '../../src/core/chatdb/connection.ts';
 import { chatSendLookup, MessagesDirectory } from '../../src/core/chatdb/lookups.ts';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
 import { ChatReader } from '../../src/core/chatdb/reader.ts';
+import type { Core } from '../../src/core/core.ts';
 import { Channel } from '../../src/core/log/channel.ts';
 import { Feed } from '../../src/core/log/feed.ts';
 import { Publisher } from '../../src/core/log/publisher.ts';
@@ -14,7 +15,7 @@ import { Guests } from '../../src/core/model/guests.ts';
 import { OWNER } from '../../src/core/model/owner.ts';
 import { Ports } from '../../src/core/model/port.ts';
 import { Deferrals } from '../../src/core/model/ports/deferral-ports.ts';
-import type { SendAnswer, SendRequest } from '../../src/core/model/ports/sending-ports.ts';
+import type { CallerSender, SendAnswer, SendRequest } from '../../src/core/model/ports/sending-ports.ts';
 import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
 import { UPLOADS } from '../../src/core/sender/checked-attachments.ts';
 import { KeptCopies } from '../../src/core/sender/kept-files.ts';
@@ -24,8 +25,8 @@ import { idempotencyStore } from '../../src/core/state/idempotency-store.ts';
 import { sentPartStore } from '../../src/core/state/sent-parts-store.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { UploadStore } from '../../src/core/state/upload-store.ts';
-import type { AccessCore } from '../../src/features/access/access-core.ts';
-import { LimitedAccess } from '../../src/features/access/limited-access.ts';
+import type { LimitedAccess } from '../../src/features/access/limited-access.ts';
+import { limitedAccess } from '../../src/features/access/open.ts';
 import { ownerSender } from '../../src/features/access/owner-sender.ts';
 import { APPROVALS, type CallersApprovals } from '../../src/features/access/port.ts';
 import type { Approvals, NewKey } from '../../src/features/access/ports.ts';
@@ -69,6 +70,8 @@ export class AccessSending {
   readonly access: LimitedAccess;
   readonly selfChat: SelfChat;
   readonly owner: Pick<Caller, 'sender'>;
+  /** The owner's sender that also writes the audit log. */
+  readonly ownerSender: CallerSender;
   readonly publisher: Publisher;
   readonly #connection: Connection;
 
@@ -155,7 +158,8 @@ export class AccessSending {
     this.selfChat = new SelfChat(inChat, selfAddress);
     const deferrals = new Deferrals();
     deferrals.takenBy(this.scheduler);
-    const core: AccessCore = {
+    // Only what access uses.
+    const core = {
       state: this.state,
       connection: this.#connection,
       idempotency,
@@ -172,10 +176,11 @@ export class AccessSending {
       ownListeners: new OwnListeners({ addresses: () => [] }),
       ports,
       guests: new Guests(),
-    };
+    } as unknown as Core;
     this.owner = { sender: ownerSender(core, directory, () => undefined) };
     const tapbacks = new Tapbacks(inChat, this.selfChat, selfAddress);
-    const access = new LimitedAccess(core, { chat: this.selfChat, tapbacks });
+    const { access, owner } = limitedAccess(core, { chat: this.selfChat, tapbacks });
+    this.ownerSender = owner;
     const approvals = (keyId: string): CallersApprovals => ({
       get own() {
         return access.approvalsOf(keyId);

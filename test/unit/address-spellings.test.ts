@@ -191,22 +191,22 @@ describe('a recipient', () => {
     const { runs } = service.messages;
     const before = runs.length;
     for (const recipient of ['AXISBK-S', 'Ana Silva', 'ana']) {
-      expect(await codeOf(service.access.owner.send({ recipient, body: 'x', attachments: [] }))).toBe(
+      expect(await codeOf(service.ownerSender.send({ recipient, body: 'x', attachments: [] }))).toBe(
         'recipient_is_name',
       );
     }
     for (const recipient of ['any;-;AXISBK-S', 'SMS;-;AXISBK-S(smsft_fi)']) {
-      const sent = service.access.owner.send({ recipient, body: 'x', attachments: [] });
+      const sent = service.ownerSender.send({ recipient, body: 'x', attachments: [] });
       const error: unknown = await sent.catch((reason: unknown) => reason);
       expect([recipient, isAppError(error) && error.code]).toEqual([recipient, 'invalid_request']);
       expect(JSON.stringify(isAppError(error) && error.mistakes)).toMatch(/cannot be answered/);
     }
-    expect(await codeOf(service.access.owner.send({ recipient: 'any;-;chat99', body: 'x', attachments: [] }))).toBe(
+    expect(await codeOf(service.ownerSender.send({ recipient: 'any;-;chat99', body: 'x', attachments: [] }))).toBe(
       'unknown_conversation',
     );
     expect(runs.length).toBe(before);
     // A group's id with the style of a person means the group.
-    await service.access.owner.send({ recipient: 'iMessage;-;chat77', body: 'to all', attachments: [] });
+    await service.ownerSender.send({ recipient: 'iMessage;-;chat77', body: 'to all', attachments: [] });
     expect(runs.at(-1)?.chatId).toBe('any;+;chat77');
   });
 });

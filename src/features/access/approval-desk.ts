@@ -1,12 +1,12 @@
 import { hash, randomUUID } from 'node:crypto';
 import type { Approval, ApprovalState, AuditAction } from '../../client/access-types.ts';
+import type { Core } from '../../core/core.ts';
 import type { Destination } from '../../core/model/destination.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { GivenFiles } from '../../core/model/ports/sending-ports.ts';
 import { problem } from '../../core/model/problems.ts';
 import { type SendPreferences, shownOptions } from '../../core/model/send-service.ts';
 import { Wakeup } from '../../core/runtime/wakeup.ts';
-import type { AccessCore } from './access-core.ts';
 import { hasEnded } from './approval.ts';
 import { ApprovedSends, type ApprovedSendsParts, type SendingCore } from './approved-sends.ts';
 import type { Audit } from './audit.ts';
@@ -48,7 +48,7 @@ export interface Holding {
   readonly askedMs: number;
 }
 
-type DeskCore = SendingCore & Pick<AccessCore, 'uploads'>;
+type DeskCore = SendingCore & Pick<Core, 'uploads'>;
 
 export interface ApprovalDeskParts extends ApprovedSendsParts {
   readonly audit: Audit;
@@ -181,7 +181,8 @@ export class ApprovalDesk {
     const { store } = this.#parts;
     for (const id of store.due(this.#core.host.clock.now())) {
       const approval = store.get(id);
-      if (approval !== undefined && this.#settle(approval, 'expired', null)) void this.#core.keptFiles.remove(id);
+      if (approval !== undefined && this.#storeDecision(approval, 'expired', null))
+        void this.#core.keptFiles.remove(id);
     }
     return store;
   }
@@ -227,7 +228,7 @@ export class ApprovalDesk {
   #decide(id: string, state: ApprovalState, by: string | null, shown?: string): StoredApproval {
     const before = this.#current().get(id);
     if (before === undefined) throw accessProblem('approval_not_found');
-    const isMine = this.#settle(before, state, by, shown);
+    const isMine = this.#storeDecision(before, state, by, shown);
     const after = this.#parts.store.get(id) ?? before;
     if (isMine) return after;
     if (after.state === 'held') throw accessProblem('approval_changed');
@@ -246,7 +247,7 @@ export class ApprovalDesk {
    * Stores a decision. Returns false if the send is no longer held, or if it cannot be approved because it has expired
    * or `shown` does not match.
    */
-  #settle(approval: StoredApproval, state: ApprovalState, by: string | null, shown?: string): boolean {
+  #storeDecision(approval: StoredApproval, state: ApprovalState, by: string | null, shown?: string): boolean {
     const { id, key_id: keyId } = approval;
     const nowMs = this.#core.host.clock.now();
     const decision = { at: isoSecond(nowMs), by, nowMs, ...(shown !== undefined && { shown }) };

@@ -1,8 +1,8 @@
 import type { ApprovalState } from '../../client/access-types.ts';
+import type { Core } from '../../core/core.ts';
 import { errorCode, isAppError } from '../../core/model/errors.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
 import { sendOptions } from '../../core/model/send-service.ts';
-import type { AccessCore } from './access-core.ts';
 import type { ApprovalStore, StoredApproval } from './ports.ts';
 
 /** How long the idempotency store remembers that a key was claimed. */
@@ -16,7 +16,7 @@ const NOT_ALLOWED: ReadonlySet<string> = new Set([
 ]);
 
 /** What of the core makes the sends. */
-export type SendingCore = Pick<AccessCore, 'keptFiles' | 'sender' | 'idempotency' | 'deferrals' | 'host'>;
+export type SendingCore = Pick<Core, 'keptFiles' | 'sender' | 'idempotency' | 'deferrals' | 'host'>;
 
 export interface ApprovedSendsParts {
   readonly store: ApprovalStore;

@@ -1,3 +1,4 @@
+import type { Core } from '../../core/core.ts';
 import { addedPeople, addedRules } from '../../core/details-part.ts';
 import { shownToKeys } from '../../core/feature.ts';
 import type { Caller, EventView, MacCaller } from '../../core/model/caller.ts';
@@ -8,7 +9,6 @@ import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { RowFeed } from '../../core/model/ports/feed-ports.ts';
 import type { CallerSender } from '../../core/model/ports/sending-ports.ts';
 import { problem } from '../../core/model/problems.ts';
-import type { AccessCore } from './access-core.ts';
 import type { Audit } from './audit.ts';
 import { limitedFeed } from './limited-feed.ts';
 import type { LimitedKey } from './limited-key.ts';
@@ -31,7 +31,7 @@ export interface CallerParts {
   readonly senderOf: (key: LimitedKey, shown: (message: Message) => Message) => CallerSender;
 }
 
-type NarrowedCore = Pick<AccessCore, 'owner' | 'messages' | 'json' | 'uploads' | 'ownListeners' | 'ports' | 'host'>;
+type NarrowedCore = Pick<Core, 'owner' | 'messages' | 'json' | 'uploads' | 'ownListeners' | 'ports' | 'host'>;
 
 /** The callers of limited keys: each has the owner's ports, restricted to what its key may use. */
 export class KeyCallers {

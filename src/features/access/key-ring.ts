@@ -69,6 +69,11 @@ export class KeyRing implements Keys {
     return key;
   }
 
+  /** Reports whether a limited key has ever existed. */
+  hasEverHad(): boolean {
+    return this.#parts.store.hasAny();
+  }
+
   withId(id: string): LimitedKey | undefined {
     return this.#keys.get(id);
   }

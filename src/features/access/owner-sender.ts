@@ -1,11 +1,11 @@
 import type { AuditAction } from '../../client/access-types.ts';
+import type { Core } from '../../core/core.ts';
 import { resolveRecipient } from '../../core/model/destination.ts';
 import { isAppError } from '../../core/model/errors.ts';
 import { OWNER } from '../../core/model/owner.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { CallerSender } from '../../core/model/ports/sending-ports.ts';
 import { assertAnswerable } from '../../core/model/recipient.ts';
-import type { AccessCore } from './access-core.ts';
 import type { Audit } from './audit.ts';
 
 /**
@@ -13,7 +13,7 @@ import type { Audit } from './audit.ts';
  * limited key is created.
  */
 export function ownerSender(
-  { sender, deferrals }: Pick<AccessCore, 'sender' | 'deferrals'>,
+  { sender, deferrals }: Pick<Core, 'sender' | 'deferrals'>,
   directory: ChatDirectory,
   auditNow: () => Audit | undefined,
 ): CallerSender {

@@ -1,10 +1,11 @@
 import type { Core } from './core.ts';
 import { featurePages } from './feature.ts';
-import type { HttpServer } from './http/server.ts';
+import type { ResourceParts } from './http/resources.ts';
+import { HttpServer } from './http/server.ts';
 import { listenOnSocket } from './http/socket.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
-import { macServer } from './mac-server.ts';
 import { metricsOf } from './metrics.ts';
+import { servedByMac } from './served-by-mac.ts';
 
 /** Limits at shutdown: 10 s in all (decision A7). osascript is killed after 8 s, and its request is still answered. */
 const WORK_ENDS_WITHIN_MS = 8700;
@@ -38,22 +39,27 @@ export async function serve(core: Core): Promise<HttpServer> {
 
 async function openHttp(core: Core): Promise<HttpServer> {
   const { config, host, connection, owner, webSockets, streams, status } = core;
-  return macServer({
-    host: { clock: host.clock, log: host.log, counters: core.counters, cli: host.cli },
+  const resources: ResourceParts = {
+    health: () => status.health(),
+    checkPermissions: () => status.checkPermissions(),
+    appSettings: () => settingsOf(core),
+    ready: core.ready,
+    openStream: (request, form) => streams.open(request, form),
+    writeMetrics: metricsOf(core),
+  };
+  const served = servedByMac(resources, {
     version: host.version,
     features: host.features,
     pages: await featurePages(host.features),
-    appSettings: () => settingsOf(core),
+    notReady: () => (connection.health().connected ? [] : ['chat_db_unavailable']),
+  });
+  return new HttpServer({
+    ...served,
+    host: { clock: host.clock, log: host.log, counters: core.counters, cli: host.cli },
     settings: config.server,
     apiKey: config.auth.apiKey,
     callers: { owner, find: (key) => core.guests.find(key) },
-    ready: core.ready,
-    health: () => status.health(),
-    notReady: () => (connection.health().connected ? [] : ['chat_db_unavailable']),
-    writeMetrics: metricsOf(core),
     otherHosts: core.otherHosts,
-    checkPermissions: () => status.checkPermissions(),
-    openStream: (request, form) => streams.open(request, form),
     acceptWebSocket: (...handshake) => webSockets.accept(...handshake),
   });
 }

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import type { ServerHost } from '../../src/core/http/exchange.ts';
-import type { HttpServer } from '../../src/core/http/server.ts';
-import { type MacServerParts, macServer } from '../../src/core/mac-server.ts';
+import type { ResourceParts } from '../../src/core/http/resources.ts';
+import { HttpServer, type HttpServerParts } from '../../src/core/http/server.ts';
 import type { Caller } from '../../src/core/model/caller.ts';
 import type { Conversation } from '../../src/core/model/conversation.ts';
 import type { Mistake } from '../../src/core/model/errors.ts';
@@ -20,6 +20,7 @@ import { problem } from '../../src/core/model/problems.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
+import { type MacPagesParts, servedByMac } from '../../src/core/served-by-mac.ts';
 import { LIMITED_KEY } from './any-key.ts';
 import { plainJson } from './event-json.ts';
 import { collectingLog } from './log.ts';
@@ -173,9 +174,13 @@ export interface Call {
 }
 
 export type GatewayOptions = Partial<
-  Omit<MacServerParts, 'settings' | 'callers' | 'host'> & ServerHost & Omit<Caller, 'key'>
+  Pick<HttpServerParts, 'apiKey' | 'acceptWebSocket' | 'timeouts' | 'otherHosts'> &
+    ResourceParts &
+    MacPagesParts &
+    ServerHost &
+    Omit<Caller, 'key'>
 > & {
-  readonly settings?: Partial<MacServerParts['settings']>;
+  readonly settings?: Partial<HttpServerParts['settings']>;
   /** The limited key that `LIMITED_KEY` stands for; none if absent. */
   readonly limited?: Key;
   /** Adds ports of features. */
@@ -209,28 +214,29 @@ export class HttpGateway {
       uploads: NO_UPLOADS,
       ...options,
     };
-    this.server = macServer({
-      features: [],
-      pages: [],
-      settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
-      apiKey: KEY,
+    const resources: ResourceParts = {
       ready: () => undefined,
-      callers: {
-        owner,
-        find: (key) => (limited !== undefined && key === LIMITED_KEY ? { ...owner, key: limited } : undefined),
-      },
       appSettings: () => Promise.reject(problem('not_found')),
       health: () => this.backend,
-      notReady: () => [],
       writeMetrics: () => undefined,
-      host: { clock: clock ?? systemClock, log: log ?? this.log, counters: counters ?? new Counters(), cli },
-      version: '0.0.0',
       checkPermissions: () => Promise.resolve([]),
       openStream: () => Promise.reject(problem('not_found')),
+      ...options,
+    };
+    const pages: MacPagesParts = { features: [], pages: [], notReady: () => [], version: '0.0.0', ...options };
+    this.server = new HttpServer({
+      apiKey: KEY,
       acceptWebSocket: () => {
         throw new Error('not used');
       },
       ...options,
+      ...servedByMac(resources, pages),
+      settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
+      callers: {
+        owner,
+        find: (key) => (limited !== undefined && key === LIMITED_KEY ? { ...owner, key: limited } : undefined),
+      },
+      host: { clock: clock ?? systemClock, log: log ?? this.log, counters: counters ?? new Counters(), cli },
     });
   }
 

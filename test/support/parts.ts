@@ -41,9 +41,15 @@ function declarationOf(name: string, from = ''): Declaration | undefined {
   );
 }
 
+function isWordOfList(type: TypeScript.TypeNode): boolean {
+  return ts.isParenthesizedTypeNode(type) ? isWordOfList(type.type) : ts.isTypeQueryNode(type);
+}
+
 /** Reports whether a member is a plain value: a text, a number, one of a few words, or an object of such values alone. */
 function isValue(type: TypeScript.TypeNode | undefined): boolean {
   if (type === undefined || ts.isLiteralTypeNode(type)) return true;
+  // One of the words of a list, as in `(typeof WORDS)[number]`.
+  if (ts.isIndexedAccessTypeNode(type)) return isWordOfList(type.objectType);
   if (ts.isUnionTypeNode(type) || ts.isIntersectionTypeNode(type)) return type.types.every(isValue);
   if (ts.isTypeReferenceNode(type) && ts.isIdentifier(type.typeName)) {
     const found = declarationOf(type.typeName.text, type.getSourceFile().fileName);

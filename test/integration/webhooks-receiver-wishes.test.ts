@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { NewWebhook } from '../../src/core/model/ports/webhooks-ports.ts';
 import { webhookSummary } from '../../src/core/model/status.ts';
-import { askedWaitMs } from '../../src/core/webhooks/delivery-attempts.ts';
+import { askedWaitMs } from '../../src/core/webhooks/retry-policy.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { hook, newReceiver, rowsAt, WebhookFixture } from '../support/webhook-fixture.ts';

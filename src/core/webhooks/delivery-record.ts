@@ -3,7 +3,8 @@ import type { LogEntry } from '../model/event.ts';
 import { isoSecond } from '../model/iso-second.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
 import type { DeliveryRecord, HeldDelivery, StoredWebhook, WebhookTestResult } from '../model/webhook.ts';
-import { GONE, type PostResult } from './delivery-attempts.ts';
+import type { PostResult } from './delivery-attempts.ts';
+import { GONE } from './retry-policy.ts';
 
 /**
  * Returns the `X-Webhook-Delivery` id: the UUIDv5 of `guid` in the namespace of the webhook's id. `guid` is usually the

@@ -9,12 +9,14 @@ import type { EndedDelivery, WebhookStore } from '../model/ports/webhooks-ports.
 import { type DeliveryRecord, type HeldDelivery, type StoredWebhook, wantsChanges } from '../model/webhook.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
 import type { DeliveredEvents } from './delivered-events.ts';
-import { holdWaitMs, type PostResult } from './delivery-attempts.ts';
+import type { PostResult } from './delivery-attempts.ts';
 import { deliveryId, deliveryName, goneRecord, heldDelivery, logEnd, postRecord } from './delivery-record.ts';
+import { DroppedReplay } from './dropped-replay.ts';
 import { HeldDeliveries } from './held-deliveries.ts';
 import type { Post, Poster, Sending } from './poster.ts';
 import type { ProgressBatcher } from './progress-batcher.ts';
 import type { RecentAttempts } from './recent-attempts.ts';
+import { holdWaitMs } from './retry-policy.ts';
 
 export interface DeliveryWorkerParts {
   readonly feed: RowFeed;
@@ -57,8 +59,7 @@ export class DeliveryWorker {
   #nextAttemptMs: number | undefined;
   /** After a restart, the Unix time in milliseconds until which the receiver asked to be left alone; NaN if never. */
   #askedUntilMs: number;
-  /** Whether dropped events are redelivered: asked for, or already begun. */
-  #replay: 'none' | 'asked' | 'begun' = 'none';
+  readonly #replay: DroppedReplay;
   readonly #wakeup: Wakeup;
   /** Incremented when changed settings or a new position make a running delivery outdated. */
   #revision = 0;
@@ -72,16 +73,17 @@ export class DeliveryWorker {
     const { feed, store, progress, clock } = parts;
     this.#wakeup = new Wakeup(clock);
     this.#held = new HeldDeliveries((held) => this.#storeHeld(held));
+    this.#replay = new DroppedReplay(parts, this.#held);
     const task: ConsumerTask<EndedDelivery> = {
       name: `webhook/${id}`,
       storedOffset: () => {
         const offset = store.get(id)?.offset ?? feed.lastPublished({ changes: wantsChanges(this.#webhook) });
         progress.move(id, offset);
         this.#held.restore(null);
-        this.#replay = 'none';
+        this.#replay.cancel();
         return offset;
       },
-      first: () => (this.#replay === 'none' ? undefined : this.#replayNext()),
+      first: () => (this.#replay.isDue ? this.#replayNext() : undefined),
       handle: (entry) => this.#handle(entry),
       gone: (first, last) => (parts.events.hasLost(first, last) ? goneRecord(id, first, last, clock) : undefined),
       progress: (offset, record) => progress.note(id, offset, record),
@@ -89,8 +91,7 @@ export class DeliveryWorker {
     this.#consumer = feed.consume(task, { changes: wantsChanges(webhook) });
     this.#held.restore(webhook.held);
     this.#askedUntilMs = Date.parse(webhook.held?.retry_after ?? '');
-    const replayed = store.nextReplayed(id);
-    if (replayed !== undefined) this.#replay = replayed.rowId === webhook.held?.row_id ? 'begun' : 'asked';
+    this.#replay.restore(webhook);
   }
 
   start(): void {
@@ -160,42 +161,30 @@ export class DeliveryWorker {
   seek(offset: Offset): void {
     this.#parts.progress.move(this.#webhook.id, offset);
     this.#held.restore(null);
-    this.#replay = 'none';
+    this.#replay.cancel();
     this.#consumer.seek(offset);
     this.#outdate();
   }
 
   /** Redelivers the dropped events before the next event (decision P6). */
   replayDropped(): void {
-    if (this.#replay === 'none') this.#replay = 'asked';
+    this.#replay.ask();
     // Ends the wait for the held delivery's next attempt, so that the dropped events are delivered first.
     this.#wakeup.wake();
     this.#consumer.wake();
   }
 
   async #replayNext(): Promise<void> {
-    const { id, enabled } = this.#webhook;
-    const { store, progress, clock } = this.#parts;
-    if (!enabled) return this.#wait();
-    if (this.#replay === 'asked') this.#held.postpone();
-    this.#replay = 'begun';
-    const dropped = store.nextReplayed(id);
-    if (dropped === undefined) {
-      this.#held.resume();
-      this.#replay = 'none';
-      return;
-    }
-    const entry = this.#parts.events.dropped(dropped, this.#webhook, this.offset);
-    const handled =
-      entry === undefined
-        ? { isDone: true as const, record: goneRecord(id, dropped.rowId, dropped.rowId, clock) }
-        : await this.#handle(entry);
-    if (!handled.isDone) return;
-    store.endReplayed(id, dropped, handled.record?.outcome === 'dropped');
-    if (handled.record !== undefined) progress.note(id, this.offset, { ...handled.record, position: undefined });
+    const webhook = this.#webhook;
+    if (!webhook.enabled) return this.#wait();
+    await this.#replay.next(
+      webhook,
+      () => this.offset,
+      (entry) => this.#handle(entry),
+    );
   }
 
-  /** Delivers one event in three steps: decide, post, settle. An unfinished event is handled again. */
+  /** Delivers one event in three steps: decide, post, conclude. An unfinished event is handled again. */
   async #handle(entry: LogEntry): Promise<Handled<EndedDelivery>> {
     const decision = await this.#decide(entry);
     if (decision.kind === 'not_now') return { isDone: false };
@@ -205,7 +194,7 @@ export class DeliveryWorker {
     }
     const revision = this.#revision;
     const result = await this.#post(decision.post);
-    return this.#settle(entry, decision.post.id, result, revision !== this.#revision);
+    return this.#conclude(entry, decision.post.id, result, revision !== this.#revision);
   }
 
   async #decide(entry: LogEntry): Promise<Decision> {
@@ -250,7 +239,12 @@ export class DeliveryWorker {
    * Finishes an event after its attempts, or holds it. If the settings or the position changed meanwhile, ignores a
    * failure that may be repeated.
    */
-  async #settle(entry: LogEntry, id: string, result: PostResult, isOutdated: boolean): Promise<Handled<EndedDelivery>> {
+  async #conclude(
+    entry: LogEntry,
+    id: string,
+    result: PostResult,
+    isOutdated: boolean,
+  ): Promise<Handled<EndedDelivery>> {
     const { clock, log, recentAttempts } = this.#parts;
     const { outcome } = result;
     // Receivers of another program's protocol cannot detect a repeat, so an event that may have arrived is not sent

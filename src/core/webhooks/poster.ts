@@ -10,9 +10,10 @@ import type { StoredWebhook } from '../model/webhook.ts';
 import { certificatesIn } from '../runtime/certificates.ts';
 import { type AddressRule, HostLookup } from '../runtime/host-lookup.ts';
 import type { OwnListeners } from '../runtime/own-listeners.ts';
-import { DeliveryAttempts, type PostResult, RETRY_WAITS_MS } from './delivery-attempts.ts';
+import { DeliveryAttempts, type PostResult } from './delivery-attempts.ts';
 import { DeliveryErrors, OWN_PORT_REFUSAL } from './delivery-errors.ts';
 import { transport } from './delivery-transport.ts';
+import { RETRY_WAITS_MS } from './retry-policy.ts';
 
 /** Milliseconds within which the status and headers of an attempt's answer must arrive (decision F2). */
 const ATTEMPT_TIMEOUT_MS = 10_000;
@@ -103,11 +104,13 @@ export class Poster {
     const body = Buffer.from(post.json, 'utf8');
     const attempts = new DeliveryAttempts({
       clock,
-      retryWaitsMs: post.retry ? retryWaitsMs : [],
+      retry: {
+        waitsMs: post.retry ? retryWaitsMs : [],
+        retriesArrived: to.wire === undefined,
+        obeysReceiver: post.obeysReceiver === true,
+      },
       headers: (attempt) => this.#headers(post, body, attempt),
       mayAttempt: post.mayAttempt,
-      retriesArrived: to.wire === undefined,
-      obeysReceiver: post.obeysReceiver,
       onFailure: (failure) => {
         this.errors.note(url, failure);
         post.onFailure?.(failure);

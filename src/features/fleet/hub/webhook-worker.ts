@@ -1,9 +1,10 @@
 import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import { eventFilter } from '../../../core/model/event-filter.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
-import { GONE, holdWaitMs, type PostResult } from '../../../core/webhooks/delivery-attempts.ts';
+import type { PostResult } from '../../../core/webhooks/delivery-attempts.ts';
 import { heldDelivery } from '../../../core/webhooks/delivery-record.ts';
 import type { Sending } from '../../../core/webhooks/poster.ts';
+import { GONE, holdWaitMs } from '../../../core/webhooks/retry-policy.ts';
 import type { FleetParts } from '../protocol/connection.ts';
 import { every } from '../protocol/every.ts';
 import { EVENTS, endInDoubt, memberOfSubject, unlessMissing } from '../protocol/subjects.ts';
@@ -178,7 +179,7 @@ export class WebhookWorker {
     const isMine = (): boolean => isCurrent() && this.#message === message && !this.#hasSlept();
     try {
       const result = await this.#post(entry, known, isMine);
-      await this.#settle(message, entry, result, known);
+      await this.#conclude(message, entry, result, known);
     } finally {
       this.#message = undefined;
       this.#sending = undefined;
@@ -215,7 +216,7 @@ export class WebhookWorker {
     return this.#sending.result;
   }
 
-  async #settle(message: JsMsg, entry: StreamEntry, result: PostResult, known: WebhookRecord): Promise<void> {
+  async #conclude(message: JsMsg, entry: StreamEntry, result: PostResult, known: WebhookRecord): Promise<void> {
     const { webhook } = known;
     if (result.outcome === 'interrupted') {
       if (this.#message === message && !this.#hasSlept()) message.nak();

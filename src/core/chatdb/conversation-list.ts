@@ -6,22 +6,11 @@ import type { Chat } from './chat.ts';
 import { APPLE_EPOCH, type Instant, isoOf } from './columns.ts';
 import { withConversationDetails } from './conversation-details.ts';
 import { cursorTo, positionAt, type RecentConversation } from './conversation-position.ts';
+import { chatOf, lastMessageAt } from './meant-chats.ts';
 import { messageOf } from './message.ts';
 import { listCost } from './message-list.ts';
-import { chatsOf, lastMessageAt, type RecentConversations } from './recent-conversations.ts';
+import type { RecentConversations } from './recent-conversations.ts';
 import type { Snapshot } from './snapshot.ts';
-
-/** Returns the chats that may be the one that an id means: the chat with this guid, else all that it may refer to. */
-export function candidates(snapshot: Snapshot, id: string): readonly Chat[] {
-  const named = snapshot.chatsNamed(id);
-  return named.length === 1 ? named : snapshot.chatsWithId(id);
-}
-
-/** Returns the chat that an id means. Where the id is a guid, looks for no other. */
-export function chatOf(snapshot: Snapshot, id: string): Chat | undefined {
-  const named = snapshot.chatsNamed(id);
-  return named.length === 1 ? named[0] : chatsOf(snapshot, id)[0];
-}
 
 /** Returns the conversation that best matches an id. */
 export function conversationOf(snapshot: Snapshot, id: string, options: ReadOptions): Conversation | undefined {

@@ -1,5 +1,5 @@
 import { problem } from '../model/problems.ts';
-import type { Instant } from './columns.ts';
+import { compareInstants, type Instant } from './columns.ts';
 
 /**
  * A conversation's position in the list of conversations. `last` is the conversation's `last_message_at`; undefined if
@@ -35,4 +35,17 @@ export function positionAt(cursor: string): RecentConversation {
   if (chatId === undefined || (seconds === undefined) !== (nanos === undefined)) throw problem('invalid_cursor');
   const last = seconds === undefined ? undefined : { seconds: Number(seconds), nanos: Number(nanos) };
   return { chatId: Number(chatId), last, rowId: undefined };
+}
+
+/** Reports whether `a` is later than `b`. Anything is later than undefined. */
+export function isNewer(a: Instant | undefined, b: Instant | undefined): boolean {
+  return a !== undefined && (b === undefined || compareInstants(a, b) > 0);
+}
+
+type Dated = Pick<RecentConversation, 'chatId' | 'last'>;
+
+/** Compares two conversations: the one with the newer message is first, and of equals the one with the higher row id. */
+export function byRecency(a: Dated, b: Dated): number {
+  if (isNewer(a.last, b.last)) return -1;
+  return isNewer(b.last, a.last) ? 1 : b.chatId - a.chatId;
 }

@@ -2,7 +2,7 @@ import { NO_INCLUDES } from '../model/include.ts';
 import type { Message } from '../model/message.ts';
 import type { MessageQuery, Page } from '../model/ports/reading-ports.ts';
 import { fromUnixNs, MAX_INTEGER } from './columns.ts';
-import { candidates, chatOf } from './conversation-list.ts';
+import { candidates, chatOf } from './meant-chats.ts';
 import { messagesOf, toMessage } from './message.ts';
 import { withDetails } from './message-details.ts';
 import {

@@ -1,11 +1,9 @@
-import { groupId, withoutTags } from '../model/address.ts';
 import type { Row } from '../runtime/sqlite.ts';
-import type { Chat } from './chat.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 import { CHAT_DATE_COLUMNS, compareInstants, type Instant, instantAt, JOIN_COLUMNS } from './columns.ts';
-import type { PageOfOrder, RecentConversation } from './conversation-position.ts';
+import { byRecency, isNewer, type PageOfOrder, type RecentConversation } from './conversation-position.ts';
 import { type OrderQueries, orderQueriesOf } from './list-queries.ts';
-import { newestCountedIn, newestCountedItem, newestJoinedItem } from './message-list.ts';
+import { newestCountedIn, newestJoinedItem } from './message-list.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
@@ -74,8 +72,8 @@ export class RecentConversations {
     if (only !== undefined) return this.#pageOf(only, snapshot, asked, maxRows);
     // A conversation is never more recent than its bound, so at most this many conversations come before `after`.
     const most = after === undefined ? offset : indexIn(this.#bounds, after) + 1;
-    if (!this.#settle(snapshot, most + limit, maxRows)) return undefined;
-    const behind = after && this.#exact.findIndex((one) => compare(one, after) > 0);
+    if (!this.#makeExact(snapshot, most + limit, maxRows)) return undefined;
+    const behind = after && this.#exact.findIndex((one) => byRecency(one, after) > 0);
     if (behind === -1) return [];
     const start = behind ?? offset;
     return this.#exact.slice(start, start + limit);
@@ -90,9 +88,9 @@ export class RecentConversations {
   ): RecentConversation[] | undefined {
     const start = after === undefined ? offset : 0;
     for (let examined = FIRST_EXAMINED; ; examined *= 2) {
-      if (!this.#settle(snapshot, examined, maxRows)) return undefined;
+      if (!this.#makeExact(snapshot, examined, maxRows)) return undefined;
       const found = this.#exact.filter(
-        (one) => only.has(snapshot.conversationRowId(one.chatId)) && (after === undefined || compare(one, after) > 0),
+        (one) => only.has(snapshot.conversationRowId(one.chatId)) && (after === undefined || byRecency(one, after) > 0),
       );
       if (found.length >= start + limit || this.#exact.length < examined) return found.slice(start, start + limit);
     }
@@ -187,7 +185,7 @@ export class RecentConversations {
       const newest = newestJoinedItem(snapshot, chatId);
       bounds.set(chatId, { chatId, last: newest?.instant, rowId: newest?.rowId });
     }
-    this.#keep(database, [...bounds.values()].sort(compare), sql.isKept ? readMarks(database, sql) : undefined);
+    this.#keep(database, [...bounds.values()].sort(byRecency), sql.isKept ? readMarks(database, sql) : undefined);
     this.#begin(snapshot);
     return true;
   }
@@ -209,12 +207,12 @@ export class RecentConversations {
   }
 
   /** Makes the first `wanted` conversations exact. Returns false if that would read more than `maxRows` rows. */
-  #settle(snapshot: Snapshot, wanted: number, maxRows: number): boolean {
+  #makeExact(snapshot: Snapshot, wanted: number, maxRows: number): boolean {
     let rows = 0;
     while (this.#exact.length < wanted) {
       const bound = this.#bounds[this.#next];
       const [first] = this.#waiting;
-      if (first !== undefined && (bound === undefined || compare(first, bound) <= 0)) {
+      if (first !== undefined && (bound === undefined || byRecency(first, bound) <= 0)) {
         this.#list(snapshot, first);
         this.#waiting.shift();
       } else if (bound === undefined) {
@@ -226,7 +224,7 @@ export class RecentConversations {
         if (!isExact) rows += CHAT_COST * snapshot.dates(bound.chatId).unindexed;
         if (rows > maxRows) return false;
         const exact = isExact ? bound : exactBound(snapshot, bound.chatId);
-        if (compare(exact, bound) === 0) {
+        if (byRecency(exact, bound) === 0) {
           this.#bounds[this.#next] = exact;
           this.#byChat.set(exact.chatId, exact);
         }
@@ -238,38 +236,8 @@ export class RecentConversations {
   }
 }
 
-/**
- * Returns the chats that an id may refer to: first the one whose guid it is, then those without a filter tag (decision
- * AB3), then by newest message (decision B4). An id that no chat has, but that looks like a group's, refers to that
- * group, and an address alone to the conversation with that person.
- */
-export function chatsOf(snapshot: Snapshot, id: string): readonly Chat[] {
-  const exact = snapshot.chatsWithId(id);
-  const meant = groupId(id) ?? (id.includes(';') ? id : `any;-;${id}`);
-  const chats = exact.length > 0 || meant === id ? exact : snapshot.chatsWithId(meant);
-  if (chats.length < 2) return chats;
-  return chats
-    .map((chat) => ({ chat, bound: boundOf(snapshot, chat), rank: rankOf(chat, id) }))
-    .sort((a, b) => a.rank - b.rank || compare(a.bound, b.bound))
-    .map(({ chat }) => chat);
-}
-
-function boundOf(snapshot: Snapshot, chat: Chat): Bound {
-  return { chatId: chat.rowId, last: lastMessageAt(snapshot, chat), rowId: undefined };
-}
-
-function rankOf({ guid, otherIds }: Chat, id: string): number {
-  if (guid === id || otherIds.includes(id)) return 0;
-  return guid === withoutTags(guid) ? 1 : 2;
-}
-
 function noNaN(value: number | undefined): number | undefined {
   return Number.isNaN(value) ? undefined : value;
-}
-
-/** Returns the exact `last_message_at` of a chat; undefined if the chat has no row that counts (decision B12). */
-export function lastMessageAt(snapshot: Snapshot, chat: Chat): Instant | undefined {
-  return newestCountedItem(snapshot, chat)?.instant;
 }
 
 function exactBound(snapshot: Snapshot, chatId: number): Bound {
@@ -322,15 +290,6 @@ function boundOfJoin(row: Row): Bound {
     : { chatId, last: of, rowId: row[at.message] as number };
 }
 
-function isNewer(a: Instant | undefined, b: Instant | undefined): boolean {
-  return a !== undefined && (b === undefined || compareInstants(a, b) > 0);
-}
-
-function compare(a: RecentConversation, b: RecentConversation): number {
-  if (isNewer(a.last, b.last)) return -1;
-  return isNewer(b.last, a.last) ? 1 : b.chatId - a.chatId;
-}
-
 /** Returns the index of an item in a sorted list, or the index at which it would be inserted. */
 function indexIn(sorted: readonly RecentConversation[], item: RecentConversation): number {
   let low = 0;
@@ -338,7 +297,7 @@ function indexIn(sorted: readonly RecentConversation[], item: RecentConversation
   while (low < high) {
     const middle = (low + high) >>> 1;
     const other = sorted[middle];
-    if (other !== undefined && compare(other, item) < 0) low = middle + 1;
+    if (other !== undefined && byRecency(other, item) < 0) low = middle + 1;
     else high = middle;
   }
   return low;

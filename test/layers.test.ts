@@ -75,7 +75,6 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': [],
   '@tinyhttp/app': ['http'],
   'rate-limiter-flexible': ['http'],
-  'raw-body': ['http'],
   '@fastify/busboy': ['http'],
   'prom-client': ['http'],
   ws: ['streams', 'client'],

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { type AppError, isAppError } from '../model/errors.ts';
 import { problem } from '../model/problems.ts';
-import { madeOnce } from './made-once.ts';
 
 /** Maximum size of a JSON body (decision E2). */
 const MAX_BYTES = 1024 * 1024;
@@ -45,25 +45,29 @@ function isJsonInUtf8(type: string): boolean {
   );
 }
 
-/**
- * Loads the reader of bodies with the first body, because its tables of charsets are a third of what a start would
- * load. All bodies wait for one promise, which keeps the requests of a connection in their order: two imports of one
- * module may end in any order.
- */
-const bodyReader = madeOnce(async () => (await import('raw-body')).default);
-
 async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
-  const getRawBody = await bodyReader();
+  const chunks: Buffer[] = [];
+  let bytes = Number(request.headers['content-length'] ?? 0);
   try {
-    return await getRawBody(request, { limit, length: request.headers['content-length'] ?? null });
+    if (bytes > limit) throw tooLarge(limit);
+    bytes = 0;
+    // The connection must outlive the body.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > limit) throw tooLarge(limit);
+    }
+    return Buffer.concat(chunks, bytes);
   } catch (error) {
     // Discards the rest of the body. Closing a connection with unread input resets it, so the client might lose the
     // answer.
     request.resume();
-    const { type } = error as { type?: unknown };
-    if (type !== 'entity.too.large') throw problem('incomplete_body', {}, { cause: error });
-    throw problem('body_too_large', { limit: limit === MAX_BYTES ? '1 MiB' : `${limit / 1024} KiB` }, { cause: error });
+    throw isAppError(error) ? error : problem('incomplete_body', {}, { cause: error });
   }
+}
+
+function tooLarge(limit: number): AppError {
+  return problem('body_too_large', { limit: limit === MAX_BYTES ? '1 MiB' : `${limit / 1024} KiB` });
 }
 
 function decode(bytes: Buffer): string {

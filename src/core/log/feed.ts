@@ -88,7 +88,7 @@ export class Feed implements RowFeed {
   }
 
   resolve(offset: ClientOffset | undefined, { changes = false }: FeedOptions = {}): Offset {
-    if (changes) this.#ask();
+    if (changes) this.#noteChangesWanted();
     const last = this.lastPublished({ changes });
     if (offset === undefined) return last;
     if ('opaque' in offset) throw problem('offset_of_another');
@@ -167,7 +167,7 @@ export class Feed implements RowFeed {
    * Records that a client asks for changes. The first such request starts detection and reads the baseline from
    * chat.db.
    */
-  #ask(): void {
+  #noteChangesWanted(): void {
     if (this.#changes === undefined) throw problem('changes_disabled');
     const { stream, control } = this.#changes;
     if (stream.channel === undefined) this.#messages.newest();

@@ -144,16 +144,16 @@ export class Confirmations {
    * Waits until every earlier part with this content has its row, or `send.confirm_ms` have passed since its run. A row
    * that appears after the next run has begun is then the next run's.
    */
-  async settle(content: Content, signal: AbortSignal): Promise<void> {
+  async untilEarlierRows(content: Content, signal: AbortSignal): Promise<void> {
     const { clock, confirmMs } = this.#parts;
     const hash = contentHash(content);
     const mayCome = ({ content: other, endedAtMs = 0 }: Waiting): boolean =>
       fits(other, hash.split(' ')) && endedAtMs + confirmMs > clock.monotonic();
-    const isSettled = (): boolean => {
+    const areFound = (): boolean => {
       this.look();
       return !this.#expected.some(mayCome);
     };
-    if (this.#expected.some(mayCome)) await this.until(isSettled, signal);
+    if (this.#expected.some(mayCome)) await this.until(areFound, signal);
   }
 
   /** Looks for rows once. Returns the row id of the part's row if found. */
@@ -218,7 +218,7 @@ export class Confirmations {
     const sinceMs = Math.min(...parts.map((one) => earliestDateMs(one, now)));
     const rows = this.#unclaimed(Math.min(...parts.map((one) => one.afterRowId)), sinceMs);
     for (const row of rows) this.#doubt(row, now);
-    for (const claim of claimsOn(rows, this.#expected, now)) this.#settleClaim(claim, now);
+    for (const claim of claimsOn(rows, this.#expected, now)) this.#pairClaim(claim, now);
     if (this.#parts.lookup.highestRowId() === undefined) return;
     for (const one of this.#expected.filter((old) => hasExpired(old, now))) this.giveUp(one);
   }
@@ -235,7 +235,7 @@ export class Confirmations {
    * Pairs rows with the parts that ran last. Earlier parts get rows only if there are enough for all. An earlier part
    * that a later one has overtaken will get no row.
    */
-  #settleClaim({ newest, parts, rows }: Claim, now: Now): void {
+  #pairClaim({ newest, parts, rows }: Claim, now: Now): void {
     const rivals = parts.filter((one) => one === newest || isRecent(one, now));
     newest.contestedAtMs ??= now.monotonicMs;
     const { confirmMs } = this.#parts;

@@ -118,7 +118,7 @@ export class Delivery {
     const { messages, confirmations, signal } = this.#parts;
     const { plan: to, fallback, reason } = chosen;
     const chat: ExpectedChat = to.address === null ? 'any' : { address: to.address };
-    await confirmations.settle(content, signal);
+    await confirmations.untilEarlierRows(content, signal);
     const expectation = confirmations.expect(chat, content, request, reason);
     const outcome = await attemptInTurn({
       messages,

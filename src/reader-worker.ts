@@ -1,10 +1,9 @@
 // The thread behind `ReaderThread`. Runs everything that can take long, on its own connection to chat.db.
 import { parentPort, workerData } from 'node:worker_threads';
+import type { SharedDatabaseParts } from './core/chatdb/chatdb-handle.ts';
 import { Connection } from './core/chatdb/connection.ts';
 import { ListReader } from './core/chatdb/list-reader.ts';
-import type { AssociatedRows } from './core/model/associated-rows.ts';
 import { errorCode, isAppError } from './core/model/errors.ts';
-import type { HiddenText } from './core/model/hidden-text.ts';
 import type { Log } from './core/model/ports/host-ports.ts';
 import type { ThreadAnswer, ThreadCall, ThreadError } from './core/runtime/reader-thread.ts';
 import { sqliteLibrary } from './core/runtime/sqlite.ts';
@@ -12,17 +11,11 @@ import { DecodedRowNote, type SharedRow } from './core/runtime/watched-row.ts';
 import { DECODERS, ROW_FEATURES } from './features/rows.ts';
 
 const {
-  path,
-  home,
-  associatedRows,
-  hidden,
+  database,
   sqliteLibrary: ofMain,
   row,
 } = workerData as {
-  readonly path: string;
-  readonly home: string;
-  readonly associatedRows: AssociatedRows;
-  readonly hidden: readonly HiddenText[];
+  readonly database: SharedDatabaseParts;
   readonly sqliteLibrary: typeof sqliteLibrary;
   readonly row: SharedRow;
 };
@@ -42,7 +35,7 @@ const log: Log = {
   child: () => log,
 };
 const decoding = new DecodedRowNote(row);
-const connection = new Connection({ path, home, log, associatedRows, hidden, decoders: DECODERS, decoding });
+const connection = new Connection({ ...database, log, decoders: DECODERS, decoding });
 
 /** The objects of this thread whose methods the main thread can call. Features have more. */
 export interface ThreadTargets {

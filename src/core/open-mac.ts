@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { ThreadTargets } from '../reader-worker.ts';
 import { AttachmentFiles } from './chatdb/attachment-files.ts';
+import type { SharedDatabaseParts } from './chatdb/chatdb-handle.ts';
 import { CommitDetector } from './chatdb/commit-detector.ts';
 import { Connection } from './chatdb/connection.ts';
 import { ConvertedFiles } from './chatdb/converted-files.ts';
@@ -116,12 +117,12 @@ function openChatDb(core: CoreBase): Pick<CoreMac, 'connection' | 'thread'> {
   const { config, host, closers, decoders } = core;
   const { clock, log, homeFolder: home } = host;
   const { chatDbPath: path, associatedRows } = config.backend;
-  const kinds = { associatedRows, hidden: hiddenTexts(core) };
+  const database: SharedDatabaseParts = { path, home, associatedRows, hidden: hiddenTexts(core) };
   const thread = ReaderThread.isSupported
-    ? new ReaderThread<ThreadTargets>({ script: READER_WORKER, path, home, ...kinds, clock, log })
+    ? new ReaderThread<ThreadTargets>({ script: READER_WORKER, database, clock, log })
     : undefined;
   const survey = thread && (() => thread.call('lists', 'survey'));
-  const connection = new Connection({ path, home, log, ...kinds, decoders }, survey);
+  const connection = new Connection({ ...database, log, decoders }, survey);
   closers.add('chat.db', () => connection.close());
   closers.add('reader thread', { end: () => thread?.hurry(), close: () => thread?.close() });
   return { connection, thread };

@@ -46,7 +46,12 @@ function open() {
   const log = collectingLog();
   const connection = new Connection({ path, home: '/home', log });
   const script = new URL('../../dist/src/reader-worker.js', import.meta.url);
-  const thread = new ReaderThread<ThreadTargets & ChangeTargets>({ path, home: '/home', clock, log, script });
+  const thread = new ReaderThread<ThreadTargets & ChangeTargets>({
+    database: { path, home: '/home' },
+    clock,
+    log,
+    script,
+  });
   toClose.push(
     () => connection.close(),
     () => thread.close(),
@@ -177,7 +182,7 @@ describe('a thread that ends by itself', () => {
     const log = collectingLog();
     const path = join(folder, `crash-${files}`);
     const script = new URL('../support/crashing-worker.mjs', import.meta.url);
-    const options = { path, home: String(crashes), clock: new FakeClock(), log, script };
+    const options = { database: { path, home: String(crashes) }, clock: new FakeClock(), log, script };
     const thread = new ReaderThread<{ echoes: { echo(text: string): string } }>(options);
     toClose.push(() => thread.close());
     return { thread, log };

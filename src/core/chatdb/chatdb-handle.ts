@@ -19,6 +19,9 @@ export interface ChatDatabaseParts extends SchemaOptions {
   readonly decoding?: RowDecoding;
 }
 
+/** What both threads open chat.db with. It passes between them, so it is data. */
+export type SharedDatabaseParts = Pick<ChatDatabaseParts, 'path' | 'home' | 'associatedRows' | 'hidden'>;
+
 /** Notes which row's content is being decoded, so that a row that takes too long can be found and left out. */
 export interface RowDecoding {
   /** Reports whether the row's content is left out. */

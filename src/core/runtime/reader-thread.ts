@@ -1,25 +1,17 @@
 import { Worker } from 'node:worker_threads';
-import type { AssociatedRows } from '../model/associated-rows.ts';
 import { AppError, type AppErrorOptions } from '../model/errors.ts';
-import type { HiddenText } from '../model/hidden-text.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import { problem } from '../model/problems.ts';
 import { sqliteLibrary } from './sqlite.ts';
 import { WatchedRow } from './watched-row.ts';
 
 export interface ReaderThreadParts {
-  /** Path of chat.db. */
-  readonly path: string;
-  /** The home folder that replaces `~` in attachment names. */
-  readonly home: string;
-  /** Default: `reactions`. */
-  readonly associatedRows?: AssociatedRows;
-  /** The messages that lists leave out. Default: none. */
-  readonly hidden?: readonly HiddenText[];
-  readonly clock: Clock;
-  readonly log: Log;
   /** The compiled script of the thread. */
   readonly script: URL;
+  /** How the script opens chat.db; it finds this in its `workerData`. */
+  readonly database: object;
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** The names of an object's methods. */
@@ -136,16 +128,16 @@ export class ReaderThread<Targets> {
   }
 
   #start(): Worker {
-    const { path, home, associatedRows, hidden, script } = this.#parts;
+    const { database, script } = this.#parts;
     // `execArgv` is empty, so that Node options of the main thread (a debugger, a probe) do not apply to the reader
     // thread.
     const worker = new Worker(script, {
       name: 'reader',
-      workerData: { path, home, associatedRows, hidden, sqliteLibrary, row: this.#row.share() },
+      workerData: { database, sqliteLibrary, row: this.#row.share() },
       execArgv: [],
     });
     let failure: unknown;
-    worker.on('message', (answer: ThreadAnswer) => this.#settle(answer));
+    worker.on('message', (answer: ThreadAnswer) => this.#receive(answer));
     worker.on('error', (error) => {
       failure = error;
     });
@@ -157,7 +149,7 @@ export class ReaderThread<Targets> {
     return worker;
   }
 
-  #settle(answer: ThreadAnswer): void {
+  #receive(answer: ThreadAnswer): void {
     if ('debug' in answer) {
       this.#parts.log.debug(answer.debug, answer.fields);
       return;

@@ -228,9 +228,9 @@ export class PosternClient {
    * `after`, returns no events and the current offset. If the offset no longer holds, follows the `resume` of the
    * answer. Without one, throws 410: start again from `problem.latest`.
    */
-  async trackedEvents({ after, limit, include, maxAgeS, junk }: TrackedOptions = {}): Promise<TrackedPage> {
+  async trackedEvents({ after, maxAgeS, ...page }: TrackedOptions = {}): Promise<TrackedPage> {
     const answer = await this.#resuming(after, (from) => {
-      const query = queryOf({ changes: true, after: from, limit, include, max_age_s: maxAgeS, junk });
+      const query = queryOf({ changes: true, after: from, ...page, max_age_s: maxAgeS });
       return this.#requests.request('GET', `events${query}`);
     });
     const offset = new URL(answer.next ?? '', this.#base).searchParams.get('after');
@@ -313,9 +313,16 @@ export class PosternClient {
   }
 
   /** Opens one connection and yields its events. */
-  async *#line({ after, changes, include, maxAgeS, junk, over, signal }: ListenOptions): AsyncGenerator<SocketEvent> {
+  async *#line({
+    changes,
+    maxAgeS,
+    over,
+    signal,
+    onReconnect: _onReconnect,
+    ...parameters
+  }: ListenOptions): AsyncGenerator<SocketEvent> {
     const isHttp = over === 'http' || (over === undefined && (await webSocketPackage()) === undefined);
-    const query = queryOf({ after, include, changes: changes || undefined, max_age_s: maxAgeS, junk });
+    const query = queryOf({ ...parameters, changes: changes || undefined, max_age_s: maxAgeS });
     const url = new URL(`${isHttp ? 'events' : 'ws'}${query}`, this.#base);
     const to = { url, socketPath: this.#socketPath, address: this.#address };
     if (isHttp) return yield* eventLines(to, this.#key, this.#clock, signal);

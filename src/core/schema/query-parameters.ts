@@ -126,58 +126,14 @@ export const wait = z
   .optional()
   .meta({ type: 'integer', minimum: 0, description: `Seconds to wait for something new, at most ${MAX_WAIT_S}.` });
 
-/** Minimum of `max_age_s`, in seconds, because ages below a minute are not recorded. */
-const LEAST_AGE_S = 60;
-const AGE_RANGE = `a whole number of seconds, ${LEAST_AGE_S} or more`;
-
-/** `max_age_s` in a webhook's filter: skips rows that took longer than this to arrive, in seconds (decision U4). */
-export const maxAge = z.int({ error: `\`max_age_s\` must be ${AGE_RANGE}.` }).min(LEAST_AGE_S, {
-  error: `\`max_age_s\` must be ${AGE_RANGE}.`,
-});
-
-export const MAX_AGE_MISTAKE = { pointer: '?max_age_s', message: `The parameter \`max_age_s\` must be ${AGE_RANGE}.` };
-
-/** `max_age_s` as a parameter of `GET /events` and streams (decision U4). */
-const maxAgeParameter = z
-  .string()
-  .refine((value) => /^\d{1,15}$/.test(value) && Number(value) >= LEAST_AGE_S, MAX_AGE_MISTAKE.message)
-  .transform(Number)
-  .optional()
-  .meta({
-    type: 'integer',
-    minimum: LEAST_AGE_S,
-    description:
-      'Skips rows that arrived more than this many seconds after they were written. Time during which the service was down ' +
-      'or the Mac slept does not count, nor does the time between arrival and delivery.',
-  });
-
-/** Description of `junk`, as a parameter and in the filter of a webhook. */
-export const JUNK =
-  'false: skips what macOS filed as junk, and conversations that Messages hides. true, the default: skips none.';
-
-/** `junk=false` as a parameter of lists, `GET /events` and streams (decisions V5, AB4). */
-export const junkParameter = z
-  .enum(['true', 'false'], { error: 'The parameter `junk` must be true or false.' })
-  .transform((text) => text === 'true')
-  .optional()
-  .meta({ description: JUNK });
-
-/** `include_hidden=true` as a parameter of lists, `GET /events` and streams (decision B14). */
-export const hiddenParameter = z
-  .enum(['true', 'false'], { error: 'The parameter `include_hidden` must be true or false.' })
-  .transform((text) => text === 'true')
-  .optional()
-  .meta({
-    description:
-      'true: includes hidden messages, those that Postern wrote to test itself. false, the default: leaves them out.',
-  });
-
-/** The parameters by which readers of events skip some (decisions B14, U4, V5). */
-export const narrowingParameters = {
-  max_age_s: maxAgeParameter,
-  junk: junkParameter,
-  include_hidden: hiddenParameter,
-};
+/** Returns the schema of a parameter that is true or false. */
+export function flagParameter(name: string, description: string) {
+  return z
+    .enum(['true', 'false'], { error: `The parameter \`${name}\` must be true or false.` })
+    .transform((text) => text === 'true')
+    .optional()
+    .meta({ description });
+}
 
 export const order = z
   .enum(['asc', 'desc'], { error: 'The parameter `order` must be "asc" or "desc".' })

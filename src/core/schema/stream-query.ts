@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { includeParameter } from './include-parameter.ts';
+import { narrowingParameters } from './narrowing-parameters.ts';
 import { afterParameter, changesParameter } from './offset-parameter.ts';
-import { narrowingParameters } from './query-parameters.ts';
 
 /** Parameters of the WebSocket besides its key, and of `GET /events` as a stream (decisions G3, H, Q1). */
 export const streamQuery = z.object({

@@ -3,7 +3,8 @@ import type { Highlight, SearchHit, SearchReport } from '../../client/search-typ
 import { isTimeZone } from '../../core/model/day-start.ts';
 import { includeParameter } from '../../core/schema/include-parameter.ts';
 import { messageSchema } from '../../core/schema/message-schema.ts';
-import { junkParameter, limit } from '../../core/schema/query-parameters.ts';
+import { narrowingParameters } from '../../core/schema/narrowing-parameters.ts';
+import { limit } from '../../core/schema/query-parameters.ts';
 import { shapeOf } from '../../core/schema/shape.ts';
 import { MAX_SEARCH_CHARACTERS, SEARCHED_TEXTS } from './types.ts';
 
@@ -47,7 +48,7 @@ export const searchParameters = z.object({
   limit: limit(50, 200),
   cursor: z.string().optional().meta({ description: 'From a `Link` header.' }),
   include: includeParameter,
-  junk: junkParameter,
+  junk: narrowingParameters.junk,
 });
 
 /** The member `search` of the status. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { includeParameter } from '../../schema/include-parameter.ts';
-import { junkParameter, limit, offset } from '../../schema/query-parameters.ts';
+import { narrowingParameters } from '../../schema/narrowing-parameters.ts';
+import { limit, offset } from '../../schema/query-parameters.ts';
 
 const cursor = z.string().optional().meta({ description: 'From the `Link` header of the previous page.' });
 
@@ -19,7 +20,7 @@ export const conversationQuery = z.object({
       'Replaces `offset`, so that no item is repeated on a later page. Empty for the first page, then from the `Link` header.',
   }),
   include: includeParameter,
-  junk: junkParameter,
+  junk: narrowingParameters.junk,
 });
 
 /** Parameters of `GET /conversations/{id}/attachments`. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { CHANGE_EVENT_TYPES } from '../../model/event.ts';
 import { INCLUDE_MISTAKE } from '../../schema/include-parameter.ts';
-import { MAX_AGE_MISTAKE } from '../../schema/query-parameters.ts';
+import { MAX_AGE_MISTAKE } from '../../schema/narrowing-parameters.ts';
 import { streamQuery } from '../../schema/stream-query.ts';
 import { examples } from '../openapi/examples.ts';
 import { CHAT_DB } from '../openapi/operation.ts';

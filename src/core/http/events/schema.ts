@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { includeParameter } from '../../schema/include-parameter.ts';
+import { narrowingParameters } from '../../schema/narrowing-parameters.ts';
 import { afterParameter, changesParameter } from '../../schema/offset-parameter.ts';
-import { limit, narrowingParameters, wait } from '../../schema/query-parameters.ts';
+import { limit, wait } from '../../schema/query-parameters.ts';
 
 const AFTER_REQUIRED = 'The parameter `after` is required: an offset, or 0 for everything. A Mac also takes a row id.';
 

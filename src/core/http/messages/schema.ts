@@ -4,7 +4,8 @@ import { invalidRequest } from '../../model/problems.ts';
 import { SERVICE_CHOICES } from '../../model/send-service.ts';
 import { includeParameter } from '../../schema/include-parameter.ts';
 import { parseInstant } from '../../schema/instant.ts';
-import { hiddenParameter, junkParameter, limit, offset, order, since } from '../../schema/query-parameters.ts';
+import { narrowingParameters } from '../../schema/narrowing-parameters.ts';
+import { limit, offset, order, since } from '../../schema/query-parameters.ts';
 import { list, NOT_AN_OBJECT, text } from '../../schema/text.ts';
 
 /** Parameters of `GET /messages` (decisions B9, B10). */
@@ -16,8 +17,8 @@ export const messageQuery = z.object({
   offset,
   cursor: z.string().optional().meta({ description: 'From a `Link` header; replaces `offset`.' }),
   include: includeParameter,
-  junk: junkParameter,
-  include_hidden: hiddenParameter,
+  junk: narrowingParameters.junk,
+  include_hidden: narrowingParameters.include_hidden,
 });
 
 /** Parameters of `GET /messages/{id}` (decision H). */

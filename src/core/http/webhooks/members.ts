@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { FAILURE_MODES, type WebhookFilter } from '../../model/webhook.ts';
 import { MAX_HEADERS } from '../../model/webhook-settings.ts';
-import { JUNK, maxAge } from '../../schema/query-parameters.ts';
+import { narrowingMembers } from '../../schema/narrowing-parameters.ts';
 import { shapeOf } from '../../schema/shape.ts';
 import { list, text } from '../../schema/text.ts';
 
@@ -71,48 +71,40 @@ export const headerValue = z
   .string({ error: VALUE })
   .refine((value) => /^[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?$/.test(value), VALUE);
 
-const FILTER =
-  '`filter` can have `conversation_ids`, `senders`, `is_from_me`, `max_age_s`, `junk` and `include_hidden`';
-
 function listed(what: string, item: z.ZodType<string>) {
   return list(what, item, MAX_LISTED).min(1, `${what} must have at least one item.`).readonly().optional();
 }
 
+const FILTER_MEMBERS = {
+  conversation_ids: listed(
+    '`conversation_ids`',
+    text('A conversation id', 512).refine((id) => /^[^;]*;[-+];./.test(id), {
+      error: 'A conversation id looks like any;-;+15550100 or any;+;chat1234.',
+    }),
+  ).meta({ description: 'Conversations, by any variant of their ids.' }),
+  senders: listed(
+    '`senders`',
+    text('A sender', 320).refine((sender) => sender.trim() !== '', 'A sender must not be blank.'),
+  ).meta({ description: 'Addresses of those who wrote or reacted.' }),
+  is_from_me: z
+    .boolean({ error: '`is_from_me` must be true or false.' })
+    .optional()
+    .meta({ description: 'true: only outgoing messages. false: only incoming ones.' }),
+  ...narrowingMembers,
+};
+
 /** A webhook's conditions on events, in addition to their types (decision P4). */
 export const webhookFilter = shapeOf<WebhookFilter>()(
   z
-    .strictObject(
-      {
-        conversation_ids: listed(
-          '`conversation_ids`',
-          text('A conversation id', 512).refine((id) => /^[^;]*;[-+];./.test(id), {
-            error: 'A conversation id looks like any;-;+15550100 or any;+;chat1234.',
-          }),
-        ).meta({ description: 'Conversations, by any variant of their ids.' }),
-        senders: listed(
-          '`senders`',
-          text('A sender', 320).refine((sender) => sender.trim() !== '', 'A sender must not be blank.'),
-        ).meta({ description: 'Addresses of those who wrote or reacted.' }),
-        is_from_me: z
-          .boolean({ error: '`is_from_me` must be true or false.' })
-          .optional()
-          .meta({ description: 'true: only outgoing messages. false: only incoming ones.' }),
-        max_age_s: maxAge.optional().meta({
-          description:
-            'Skips rows that arrived more than this many seconds after they were written. The seconds are counted as for the parameter `max_age_s` of a stream.',
-        }),
-        junk: z.boolean({ error: '`junk` must be true or false.' }).optional().meta({ description: JUNK }),
-        include_hidden: z.boolean({ error: '`include_hidden` must be true or false.' }).optional().meta({
-          description:
-            'true: also delivers hidden messages, those that Postern wrote to test itself. false, the default: leaves them out.',
-        }),
-      },
-      {
-        error: (issue) =>
-          issue.code === 'unrecognized_keys'
-            ? `${FILTER}, not ${issue.keys.map((key) => JSON.stringify(key.slice(0, 40))).join(', ')}.`
-            : '`filter` must be a JSON object.',
-      },
-    )
+    .strictObject(FILTER_MEMBERS, {
+      error: (issue) =>
+        issue.code === 'unrecognized_keys'
+          ? `\`filter\` can have ${listedNames()}, not ${issue.keys.map((key) => JSON.stringify(key.slice(0, 40))).join(', ')}.`
+          : '`filter` must be a JSON object.',
+    })
     .meta({ description: 'Only events that meet every condition are delivered.' }),
 );
+
+function listedNames(): string {
+  return new Intl.ListFormat('en-GB').format(Object.keys(FILTER_MEMBERS).map((name) => `\`${name}\``));
+}

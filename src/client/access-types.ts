@@ -1,6 +1,6 @@
 import type { KeptFile } from '../core/model/kept-file.ts';
 import type { Names } from '../core/model/names.ts';
-import type { ServiceChoice } from '../core/model/send-service.ts';
+import type { SendChoices } from '../core/model/send-service.ts';
 
 /** A URL that contains a sign-in code. Opening it signs the browser in. */
 export interface SignInCode {
@@ -33,7 +33,7 @@ export type ApprovalState =
  * A send that waits for the owner's decision or has been decided. Its recipient, text and files never change, except
  * that the text is erased once the state is final.
  */
-export interface Approval {
+export interface Approval extends SendChoices {
   readonly id: string;
   readonly key_id: string;
   readonly state: ApprovalState;
@@ -44,9 +44,6 @@ export interface Approval {
   /** The message's text; null once the state is final. */
   readonly text: string | null;
   readonly attachments: readonly KeptFile[];
-  /** Absent if the send chooses no service (decision X3). */
-  readonly service?: ServiceChoice | undefined;
-  readonly fallback?: 'sms' | undefined;
   readonly send_at?: string | undefined;
   readonly send_until?: string | undefined;
   readonly created_at: string;

@@ -2,6 +2,7 @@ import type { ChangeEvent, Event } from '../core/model/event.ts';
 import type { Include } from '../core/model/include.ts';
 import type { Message } from '../core/model/message.ts';
 import type { Clock } from '../core/model/ports/host-ports.ts';
+import type { SendChoices } from '../core/model/send-service.ts';
 import type { DeliveryRecord, FailureMode, WebhookEventType, WebhookFilter } from '../core/model/webhook.ts';
 import type { Approval } from './access-types.ts';
 import type { ScheduledSend } from './scheduled-types.ts';
@@ -102,18 +103,12 @@ export interface TrackedPage {
   readonly offset: string;
 }
 
-export interface SendOptions {
+/** In the answer to a send, `details` says which service was used and why. */
+export interface SendOptions extends SendChoices {
   readonly recipient: string;
   readonly body?: string;
   /** `markdown` is rendered to plain text before sending. */
   readonly format?: 'plain' | 'markdown';
-  /** The service to send by. In the answer, `details` says which service was used and why. */
-  readonly service?: 'auto' | 'imessage' | 'sms' | 'rcs';
-  /**
-   * Resends by SMS if Messages reports that nothing was sent, or marks the message as failed before the service
-   * answers.
-   */
-  readonly fallback?: 'sms';
   /** Paths of files on the machine that runs the service. */
   readonly attachments?: readonly string[];
   /** Ids of files that were uploaded with this client's key. */

@@ -1,4 +1,5 @@
 import type { Capabilities } from '../core/model/capabilities.ts';
+import { CAPABLE_MEMBERS } from '../core/model/send-service.ts';
 import type { StatusReport } from '../core/model/status.ts';
 import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
 import { latin1Header, type Transport, type TransportRequest, type TransportResponse } from './transport.ts';
@@ -22,12 +23,6 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly idempotencyKey?: string | undefined;
 }
-
-/**
- * Members of a send that the client uses only if the service lists them as capabilities. An older Postern would ignore
- * them: it would send at once, by another messaging service, or with the marks of Markdown.
- */
-const ASKED_FIRST = ['format', 'service', 'fallback', 'send_at'] as const;
 
 /** Returns the time limit, in milliseconds, of a request that can be slow; undefined for all other requests. */
 export function slowAnswerMs(path: string): number | undefined {
@@ -165,11 +160,11 @@ export class Requests {
   }
 
   /**
-   * Throws PosternError `not_capable` if the send has a member of `ASKED_FIRST` that the service does not list as
+   * Throws PosternError `not_capable` if the send has a member of `CAPABLE_MEMBERS` that the service does not list as
    * available.
    */
   async #assertCapable(send: unknown): Promise<void> {
-    const asked = ASKED_FIRST.filter((name) => has(send, name));
+    const asked = CAPABLE_MEMBERS.filter((name) => has(send, name));
     if (asked.length === 0) return;
     this.#capabilities ??= (await this.one<StatusReport>('GET', 'status', 'newest_event')).capabilities ?? {};
     const missing = asked.find((name) => this.#capabilities?.[name]?.available !== true);

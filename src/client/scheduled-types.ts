@@ -1,5 +1,5 @@
 import type { KeptFile } from '../core/model/kept-file.ts';
-import type { ServiceChoice } from '../core/model/send-service.ts';
+import type { SendChoices } from '../core/model/send-service.ts';
 
 /** The states of a scheduled send. `sent` and all states after it are final. */
 export type ScheduledState =
@@ -21,7 +21,7 @@ export type ScheduledState =
 export type ScheduledSource = 'postern' | 'phone';
 
 /** A scheduled message, or its outcome. */
-export interface ScheduledSend {
+export interface ScheduledSend extends SendChoices {
   readonly id: string;
   readonly source: ScheduledSource;
   /** `owner`, or the id of the limited key that scheduled it; null for a message scheduled on the phone. */
@@ -32,8 +32,6 @@ export interface ScheduledSend {
   /** The text to send; null once the send has ended, because the text is then erased. */
   readonly text: string | null;
   readonly attachments: readonly KeptFile[];
-  readonly service?: ServiceChoice | undefined;
-  readonly fallback?: 'sms' | undefined;
   readonly send_at: string;
   /** Latest time to send; after it the state becomes `missed`. Null for a message scheduled on the phone. */
   readonly send_until: string | null;

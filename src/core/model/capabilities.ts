@@ -1,3 +1,5 @@
+import { CAPABLE_MEMBERS } from './send-service.ts';
+
 /** Reasons why a capability is unavailable. Clients must expect reasons that they do not know. */
 export const CAPABILITY_REASONS = [
   /** Messages has no AppleScript command for the capability. */
@@ -24,12 +26,6 @@ export interface Capability {
  * they do not know.
  */
 export type Capabilities = Readonly<Record<string, Capability>>;
-
-/**
- * Members of a send request that older services do not know. The service lists each of these members as a capability,
- * so that a client can check for a member before using it.
- */
-const SEND_MEMBERS = ['format', 'service', 'fallback', 'send_at'] as const;
 
 /** Features that Messages offers only to people, not to scripts (docs/troubleshooting.md). */
 const NOT_SCRIPTABLE = [
@@ -64,7 +60,7 @@ export interface CapabilityFacts {
 /** Returns the capabilities of a Postern that serves a single Mac. */
 export function macCapabilities({ hasColumn, maySend, ofFeatures }: CapabilityFacts): Capabilities {
   return {
-    ...all(['send', ...SEND_MEMBERS], maySend ? undefined : 'not_permitted'),
+    ...all(['send', ...CAPABLE_MEMBERS], maySend ? undefined : 'not_permitted'),
     ...all(NOT_SCRIPTABLE, 'not_scriptable'),
     ...Object.fromEntries(
       Object.entries(COLUMNS).map(([name, column]) => {

@@ -4,12 +4,28 @@ import { isoSecond } from './iso-second.ts';
 export const SERVICE_CHOICES = ['auto', 'imessage', 'sms', 'rcs'] as const;
 export type ServiceChoice = (typeof SERVICE_CHOICES)[number];
 
-/** The options of a send besides its recipient and content. */
-export interface SendPreferences {
+/**
+ * What a send may choose besides its recipient, content and times. Requests, records of sends and the client have these
+ * members by the same names; their schemas are `SEND_CHOICES` (`core/schema/send-choices.ts`).
+ */
+export interface SendChoices {
   /** The service to use; if absent, the order of decision T1 applies. */
   readonly service?: ServiceChoice | undefined;
   /** Sends the message again by SMS if the first service sent nothing, or if the message's row shows an error. */
   readonly fallback?: 'sms' | undefined;
+}
+
+const CHOICES: Readonly<Record<keyof SendChoices, true>> = { service: true, fallback: true };
+
+/**
+ * Members of a send request that older services do not know. The service lists each of these members as a capability,
+ * so that a client can check for a member before using it: an older Postern would ignore it, and send at once, by
+ * another messaging service, or with the marks of Markdown.
+ */
+export const CAPABLE_MEMBERS: readonly string[] = ['format', ...Object.keys(CHOICES), 'send_at'];
+
+/** The options of a send besides its recipient and content. */
+export interface SendPreferences extends SendChoices {
   /**
    * `sendAtMs` and `sendUntilMs` are the earliest and the latest time to send, Unix milliseconds. Set both or
    * neither.
@@ -18,10 +34,19 @@ export interface SendPreferences {
   readonly sendUntilMs?: number | undefined;
 }
 
-/** Returns only the send options of a request, without those that are undefined. */
-export function sendOptions({ service, fallback, sendAtMs, sendUntilMs }: SendPreferences): SendPreferences {
-  const all = { service, fallback, sendAtMs, sendUntilMs };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+/** Returns only the choices of a send, without those that are undefined. */
+export function sendChoices(of: SendChoices): SendChoices {
+  return named(of, CHOICES);
+}
+
+/** Returns only the send options of a request, without those that are undefined. Repeats compare them in this order. */
+export function sendOptions(of: SendPreferences): SendPreferences {
+  return named(of, { ...CHOICES, sendAtMs: true, sendUntilMs: true });
+}
+
+function named<Of extends object>(of: Of, names: Readonly<Record<keyof Of, true>>): Of {
+  const found = (Object.keys(names) as (keyof Of)[]).map((name) => [name, of[name]] as const);
+  return Object.fromEntries(found.filter(([, value]) => value !== undefined)) as Of;
 }
 
 /**
@@ -61,10 +86,9 @@ export function serviceNamed(name: string | null | undefined): Service | undefin
 }
 
 /** Returns the options as answers show them. */
-export function shownOptions({ service, fallback, sendAtMs, sendUntilMs }: SendPreferences) {
+export function shownOptions({ sendAtMs, sendUntilMs, ...choices }: SendPreferences) {
   return {
-    ...(service !== undefined && { service }),
-    ...(fallback !== undefined && { fallback }),
+    ...sendChoices(choices),
     ...(sendAtMs !== undefined && { send_at: isoSecond(sendAtMs) }),
     ...(sendUntilMs !== undefined && { send_until: isoSecond(sendUntilMs) }),
   };

@@ -1,4 +1,4 @@
-import type { SendPreferences } from '../../core/model/send-service.ts';
+import { type SendChoices, sendChoices } from '../../core/model/send-service.ts';
 import { visible } from '../../core/model/visible.ts';
 import type { StoredApproval } from './ports.ts';
 
@@ -27,7 +27,7 @@ export function questionText(approval: StoredApproval, keyName: string): string 
     ...(members.length === 1 && members[0] === to ? [] : [`Read by: ${members.map(line).join(', ')}`]),
     ...(text === '' ? [] : text.split('\n').map((part) => `│ ${visible(part)}`)),
     ...attachments.map(({ name, bytes }) => `File: ${line(name)}, ${bytes} bytes`),
-    ...optionLines(approval),
+    ...choiceLines(approval),
     ...(approval.send_at === undefined ? [] : [`At: ${approval.send_at}`]),
     `Asked by the key ${line(keyName)}, until ${approval.expires_at}`,
     `Tapback 👍 sends it, 👎 does not. Typed answers do nothing. (${id})`,
@@ -40,9 +40,9 @@ function line(text: string): string {
   return visible(text.replaceAll('\n', ' '));
 }
 
-function optionLines({ service, fallback }: SendPreferences): readonly string[] {
-  return [
-    ...(service === undefined ? [] : [`By: ${service}`]),
-    ...(fallback === undefined ? [] : [`If that fails: ${fallback}`]),
-  ];
+const CHOICE_WORDS: Readonly<Record<keyof SendChoices, string>> = { service: 'By', fallback: 'If that fails' };
+
+function choiceLines(approval: SendChoices): readonly string[] {
+  const made = Object.entries(sendChoices(approval)) as [keyof SendChoices, string][];
+  return made.map(([name, value]) => `${CHOICE_WORDS[name]}: ${value}`);
 }

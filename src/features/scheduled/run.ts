@@ -6,7 +6,7 @@ import { OWNER } from '../../core/model/owner.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import type { KeptFiles, MessageSender, SendResult } from '../../core/model/ports/sending-ports.ts';
 import type { SentPartStore } from '../../core/model/ports/sent-parts-ports.ts';
-import { sendOptions } from '../../core/model/send-service.ts';
+import { sendChoices } from '../../core/model/send-service.ts';
 import type { ScheduledStore, StoredScheduled } from './ports.ts';
 import type { ScheduledState } from './scheduled.ts';
 
@@ -106,7 +106,7 @@ export class ScheduledRun {
         attachments: await files.paths(id, attachments),
         areCopies: true,
         recordedAs: keyOf(entry),
-        ...sendOptions({ service: entry.service, fallback: entry.fallback }),
+        ...sendChoices(entry),
         ...(requestId !== null && { requestId }),
         ...(keyId !== OWNER && { keyId }),
         check: () => {

@@ -5,6 +5,7 @@ import type { Deferral, DeferredBy, DeferredSend } from '../../core/model/ports/
 import type { Cancel } from '../../core/model/ports/host-ports.ts';
 import type { DeferringStore, SendRequest } from '../../core/model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
+import { sendChoices } from '../../core/model/send-service.ts';
 import { requestHash } from '../../core/sender/idempotency.ts';
 import type { ScheduledOnPhone, ScheduledSends, ScheduledStore, StoredScheduled } from './ports.ts';
 import { scheduledProblem } from './problems.ts';
@@ -86,7 +87,7 @@ export class SendScheduler implements Deferral {
     const isPlain = attachments.length + uploads.length === 0;
     const held = by.approved?.files ?? (isPlain ? [] : await files.copy(id, { attachments, uploads }, left));
     const nowMs = clock.now();
-    const { service, fallback, recipient, body, requestId = null } = request;
+    const { recipient, body, requestId = null } = request;
     const entry: StoredScheduled = {
       id,
       source: 'postern',
@@ -95,8 +96,7 @@ export class SendScheduler implements Deferral {
       to: recipient,
       text: body,
       attachments: held,
-      ...(service !== undefined && { service }),
-      ...(fallback !== undefined && { fallback }),
+      ...sendChoices(request),
       send_at: isoSecond(sendAtMs),
       send_until: isoSecond(sendUntilMs),
       created_at: isoSecond(nowMs),

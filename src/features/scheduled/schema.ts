@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { SERVICE_CHOICES } from '../../core/model/send-service.ts';
+import { SEND_CHOICES } from '../../core/schema/send-choices.ts';
 import { shapeOf } from '../../core/schema/shape.ts';
 import { SCHEDULED_SOURCES, SCHEDULED_STATES, type ScheduledSend } from './scheduled.ts';
 
@@ -16,8 +16,7 @@ export const scheduledSchema = shapeOf<ScheduledSend>()(
       to: z.string().meta({ description: 'The address or conversation id that the message goes to.' }),
       text: z.string().nullable().meta({ description: 'null once the send has ended.' }),
       attachments: z.array(z.object({ name: z.string(), bytes: z.int(), sha256: z.string() })).readonly(),
-      service: z.enum(SERVICE_CHOICES).optional(),
-      fallback: z.literal('sms').optional(),
+      ...SEND_CHOICES,
       send_at: z.string(),
       send_until: z.string().nullable().meta({ description: 'After this time the send is `missed`.' }),
       created_at: z.string().nullable(),

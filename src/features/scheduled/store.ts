@@ -1,6 +1,6 @@
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { KeptFile } from '../../core/model/kept-file.ts';
-import { type SendPreferences, sendOptions } from '../../core/model/send-service.ts';
+import { type SendChoices, sendChoices } from '../../core/model/send-service.ts';
 import type { Row, Sqlite } from '../../core/runtime/sqlite.ts';
 import { bytesOfFiles, columnTypes, firstNumber, recordOf } from '../../core/state/record.ts';
 import { durably } from '../../core/state/state-database.ts';
@@ -16,7 +16,7 @@ const SCHEDULED = recordOf({
   isApproved: columnTypes.flag(),
   text: columnTypes.orNull(columnTypes.text()),
   attachments: columnTypes.json<readonly KeptFile[]>(),
-  options: columnTypes.json<Pick<SendPreferences, 'service' | 'fallback'>>(),
+  options: columnTypes.json<SendChoices>(),
   requestId: columnTypes.orNull(columnTypes.text()),
   sendAtMs: columnTypes.number(),
   sendUntilMs: columnTypes.number(),
@@ -65,8 +65,7 @@ export function scheduledStore(database: Sqlite): ScheduledStore {
   );
   return {
     add(entry) {
-      const options = sendOptions({ service: entry.service, fallback: entry.fallback });
-      insert.run(...SCHEDULED.values({ ...entry, options, endedMs: null }));
+      insert.run(...SCHEDULED.values({ ...entry, options: sendChoices(entry), endedMs: null }));
     },
     get: (id) => select.all(id).map(toScheduled)[0],
     list({ states, keyId = null }) {

@@ -1,5 +1,5 @@
 import type { HeldSend, Message, ScheduledAnswer, SentMessage } from '../../../client/types.ts';
-import type { ServiceChoice } from '../../model/send-service.ts';
+import { type SendChoices, sendChoices } from '../../model/send-service.ts';
 import { localTimeZone, systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
 import { upload } from '../files.ts';
@@ -9,12 +9,10 @@ import { recipientOf } from '../recipient.ts';
 import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
 import { isReached, type WaitState, waited } from './send-wait.ts';
 
-export interface SendFlags extends ConnectionOptions {
+export interface SendFlags extends ConnectionOptions, SendChoices {
   readonly attach?: readonly string[];
   readonly idempotencyKey?: string;
   readonly markdown?: boolean;
-  readonly service?: ServiceChoice;
-  readonly fallback?: 'sms';
   readonly at?: string;
   readonly until?: string;
   readonly wait?: WaitState;
@@ -60,8 +58,7 @@ export async function send(
     recipient: to.id,
     body,
     ...(options.markdown === true && { format: 'markdown' as const }),
-    ...(options.service !== undefined && { service: options.service }),
-    ...(options.fallback !== undefined && { fallback: options.fallback }),
+    ...sendChoices(options),
     ...(uploads.length > 0 && { attachment_ids: uploads }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   };

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { HOUR_MS } from '../../model/durations.ts';
 import { invalidRequest } from '../../model/problems.ts';
-import { SERVICE_CHOICES } from '../../model/send-service.ts';
 import { includeParameter } from '../../schema/include-parameter.ts';
 import { parseInstant } from '../../schema/instant.ts';
 import { narrowingParameters } from '../../schema/narrowing-parameters.ts';
 import { limit, offset, order, since } from '../../schema/query-parameters.ts';
+import { SEND_CHOICES } from '../../schema/send-choices.ts';
 import { list, NOT_AN_OBJECT, text } from '../../schema/text.ts';
 
 /** Parameters of `GET /messages` (decisions B9, B10). */
@@ -69,16 +69,7 @@ const SEND_MEMBERS = {
     .enum(FORMATS, { error: '`format` must be "plain" or "markdown".' })
     .optional()
     .meta({ description: '`markdown` is rendered to plain text before it is sent. Default: `plain`.' }),
-  service: z
-    .enum(SERVICE_CHOICES, { error: `\`service\` must be one of ${SERVICE_CHOICES.join(', ')}.` })
-    .optional()
-    .meta({
-      description:
-        '`auto`: the service of the existing conversation, else of the newest outgoing message, else iMessage.',
-    }),
-  fallback: z.literal('sms', { error: '`fallback` must be "sms".' }).optional().meta({
-    description: 'Resends by SMS if the first service sent nothing, or if Messages marked the message as failed.',
-  }),
+  ...SEND_CHOICES,
   send_at: moment('send_at').optional().meta({
     description: 'When to send the message, at most a year ahead. The answer is 202 with the scheduled message.',
   }),

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Approval } from '../../../client/access-types.ts';
-import { SERVICE_CHOICES } from '../../../core/model/send-service.ts';
 import { namesSchema } from '../../../core/schema/names-schema.ts';
 import { wait } from '../../../core/schema/query-parameters.ts';
+import { SEND_CHOICES } from '../../../core/schema/send-choices.ts';
 import { shapeOf } from '../../../core/schema/shape.ts';
 import { NOT_AN_OBJECT } from '../../../core/schema/text.ts';
 import { APPROVAL_STATES } from '../approval.ts';
@@ -21,8 +21,7 @@ export const approvalSchema = shapeOf<Approval>()(
         .meta({ description: 'The addresses of everyone who would receive the message.' }),
       text: z.string().nullable().meta({ description: 'null once the approval has ended.' }),
       attachments: z.array(z.object({ name: z.string(), bytes: z.int(), sha256: z.string() })).readonly(),
-      service: z.enum(SERVICE_CHOICES).optional(),
-      fallback: z.literal('sms').optional(),
+      ...SEND_CHOICES,
       send_at: z.string().optional(),
       send_until: z.string().optional(),
       created_at: z.string(),

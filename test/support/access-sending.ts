@@ -42,7 +42,7 @@ import { chatDbOwner } from '../../src/features/self-chat/owner-in-chatdb.ts';
 import { SelfChat } from '../../src/features/self-chat/self-chat.ts';
 import { selfChatStore } from '../../src/features/self-chat/store.ts';
 import { Tapbacks } from '../../src/features/self-chat/tapbacks.ts';
-import { ChatFixture } from './chat-fixture.ts';
+import { appleNs, ChatFixture } from './chat-fixture.ts';
 import { plainJson } from './event-json.ts';
 import { FakeClock } from './fake-clock.ts';
 import { InMemoryMessages } from './in-memory-messages.ts';
@@ -104,7 +104,8 @@ export class AccessSending {
       const known = this.chats.sqlite.prepare('SELECT ROWID FROM chat WHERE guid = ?').get(guid)?.[0];
       const chat = known === undefined ? this.chats.chat(guid, [recipient]) : Number(known);
       const text = 'body' in content ? content.body : '';
-      const message = this.chats.message({ chat, is_from_me: 1, text, account: `E:${ME}` });
+      const date = appleNs(new Date(this.clock.now()).toISOString());
+      const message = this.chats.message({ chat, is_from_me: 1, text, date, account: `E:${ME}` });
       if ('attachment' in content) this.chats.attach(message, content.attachment);
       return { kind: 'done' };
     };

@@ -27,6 +27,7 @@ export const PlaceBar = (): VNode | null =>
         <Icon name="left" />
         All Macs
       </a>
+      <Icon name="mac" />
       <b class="cut">{placeName}</b>
     </nav>
   );

@@ -1,18 +1,20 @@
 // The Macs behind the service: where each is, how far behind, and the way to its own console.
 
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import type { HubMac, HubMachine, StatusReport } from '../../../../core/model/status.ts';
-import { Card, CodeLine, type Column, classes, Empty, type Mark, State, Table, Tag } from '../../parts/parts.tsx';
+import { Card, CodeLine, type Column, classes, Empty, Icon, type Mark, State, Table, Tag } from '../../parts/parts.tsx';
 import { consoleOf } from '../../service/place.ts';
-import { number, timeOf } from '../../service/words.ts';
+import { agoOf, number, timeOf } from '../../service/words.ts';
 
 const COLUMNS: readonly Column[] = [
   'Mac',
   'State',
   'Machine',
   'Version',
+  'Last heard',
   ['Events to come', 'num'],
   ['Events missed', 'num'],
+  'Actions',
 ];
 
 export function MacCards({ macs }: StatusReport): VNode | null {
@@ -42,7 +44,8 @@ const NoMacs = (): VNode => (
 function rowsOf(mac: HubMac): readonly VNode[] {
   const { id, machines } = mac;
   const name = (
-    <a href={addressOf(mac)} data-mac={id}>
+    <a class="what row" href={addressOf(mac)} data-mac={id}>
+      <Icon name="mac" />
       {id}
     </a>
   );
@@ -58,7 +61,19 @@ function rowsOf(mac: HubMac): readonly VNode[] {
     ];
   }
   return machines.map((machine, place) => (
-    <Machine key={`${id} ${machine.machine}`} mac={id} machine={machine} isOne={machines.length === 1}>
+    <Machine
+      key={`${id} ${machine.machine}`}
+      mac={id}
+      machine={machine}
+      isOne={machines.length === 1}
+      open={
+        place === 0 && (
+          <a class="btn mini" href={addressOf(mac)} aria-label={`Open ${id}`}>
+            Open
+          </a>
+        )
+      }
+    >
       <td class={classes('mac', place > 0 && 'aside')}>{place === 0 ? name : <span class="unseen">{id}</span>}</td>
     </Machine>
   ));
@@ -77,11 +92,13 @@ interface MachineProps {
   readonly mac: string;
   readonly machine: HubMachine;
   readonly isOne: boolean;
+  /** The way to the console of the Mac. */
+  readonly open: ComponentChildren;
   readonly children: VNode;
 }
 
-function Machine({ mac, machine, isOne, children }: MachineProps): VNode {
-  const { machine: id, name, version, behind, rows_without_event: missed, problem } = machine;
+function Machine({ mac, machine, isOne, open, children }: MachineProps): VNode {
+  const { machine: id, name, version, heard_at: at, behind, rows_without_event: missed, problem } = machine;
   const [mark, word] = stateOf(machine);
   return (
     <tr data-machine={id} class={isOne ? undefined : 'of-pair'}>
@@ -101,8 +118,10 @@ function Machine({ mac, machine, isOne, children }: MachineProps): VNode {
         {name !== id && <span class="quiet small block">{name}</span>}
       </td>
       <td class="aside">{version}</td>
+      <td class="quiet nowrap aside">{agoOf(at)}</td>
       <Count name="Events to come" of={behind} title="Rows that this machine has not published yet" />
       <Count name="Events missed" of={missed} title="Rows that were too old when they could be published" />
+      <td class="end aside">{open}</td>
     </tr>
   );
 }
@@ -116,7 +135,7 @@ interface CountProps {
 /** On a phone only if there is something to say. */
 const Count = ({ name, of, title }: CountProps): VNode => (
   <td class={classes('num', of === 0 && 'aside')} data-name={`${name}:`} title={title}>
-    {of > 0 ? number(of) : '–'}
+    {of > 0 ? number(of) : <span class="quiet">none</span>}
   </td>
 );
 

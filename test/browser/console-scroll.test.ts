@@ -137,7 +137,7 @@ describe('scrolling in the console', () => {
       };
       step();
     })`);
-    expect(back).toEqual({ seen: CONVERSATIONS + 1, most: 30, empty: 0 });
+    expect(back).toEqual({ seen: CONVERSATIONS + 1, most: 21, empty: 0 });
   });
 
   inBrowser('keeps its place in the list when a conversation is new', async () => {

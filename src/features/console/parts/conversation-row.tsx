@@ -41,12 +41,6 @@ export function ConversationRow(props: Props): VNode {
           <time dateTime={at} title={timeOf(at)}>
             {shortTimeOf(at)}
           </time>
-          {unread > 0 && (
-            <span class="count now" title={counted(unread, 'unread message')}>
-              {number(unread)}
-              <span class="unseen"> unread</span>
-            </span>
-          )}
         </span>
         <span class="last">
           {isFailed && <span class="state bad">Not delivered:</span>}
@@ -59,6 +53,12 @@ export function ConversationRow(props: Props): VNode {
           )}
           <bdi>{last?.body === '' ? <Quoting text={words} who={personOf(last.sender, names)} /> : words}</bdi>
         </span>
+        {unread > 0 && (
+          <span class="count now" title={counted(unread, 'unread message')}>
+            {number(unread)}
+            <span class="unseen"> unread</span>
+          </span>
+        )}
       </span>
     </a>
   );

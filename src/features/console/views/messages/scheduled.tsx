@@ -200,7 +200,10 @@ function ChangeForm({ send }: { readonly send: ScheduledSend }): VNode {
   );
 }
 
-const focusFirst = (field: HTMLTextAreaElement | null): void => field?.focus();
+function focusFirst(field: HTMLTextAreaElement | null): void {
+  field?.focus();
+  field?.form?.scrollIntoView({ block: 'nearest' });
+}
 
 /** Keeps the sends of the open conversation in its thread. */
 export function showScheduled(): void {

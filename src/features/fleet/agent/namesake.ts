@@ -36,14 +36,15 @@ interface Other {
  */
 export class Namesake {
   readonly #parts: NamesakeParts;
-  readonly #own: { readonly id: string; readonly startedMs: number; readonly host: string };
+  /** The id begins with the time of the start, so that the lower one of two was there first. */
+  readonly #own: { readonly id: string; readonly host: string };
   #subscription: Subscription | undefined;
   #cancel: Cancel = () => {};
   #other: Other | undefined;
 
   constructor(parts: NamesakeParts) {
     this.#parts = parts;
-    this.#own = { id: randomBytes(8).toString('hex'), startedMs: parts.clock.now(), host: hostname().slice(0, 100) };
+    this.#own = { id: `${parts.clock.now()} ${randomBytes(8).toString('hex')}`, host: hostname().slice(0, 100) };
   }
 
   /** Reports whether the other process was there first. */
@@ -88,10 +89,8 @@ export class Namesake {
     try {
       const said = envelope().openJson(member, presenceSubject(member, machine), data);
       if (!isRecord(said) || said.id === this.#own.id) return;
-      const { startedMs, id, host } = said;
-      const isFirst =
-        startedMs === this.#own.startedMs ? String(id) < this.#own.id : Number(startedMs) < this.#own.startedMs;
-      this.#set({ host: String(host).slice(0, 100), isFirst, heardMs: clock.now() });
+      const isFirst = String(said.id) < this.#own.id;
+      this.#set({ host: String(said.host).slice(0, 100), isFirst, heardMs: clock.now() });
     } catch {
       // Sealed with a key that this machine does not have yet.
     }

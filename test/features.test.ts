@@ -65,6 +65,7 @@ const WORDS: Readonly<Record<string, RegExp>> = {
   'self-chat': /self[-_]chat|self\.address/i,
   shell: /completion script|manual page|postern (?:completion|man)\b/,
   simulator: /simulat|\bdemo\b/i,
+  'webhook-listener': /webhooks listen/,
 };
 
 /** Lines of the core that name a feature, and why they may. The numbers only fall: lower them here when they do. */

@@ -21,6 +21,7 @@ import { search } from './search/feature.ts';
 import { selfChat } from './self-chat/feature.ts';
 import { shell } from './shell/feature.ts';
 import { simulator } from './simulator/feature.ts';
+import { webhookListener } from './webhook-listener/feature.ts';
 
 /** The features of this program, in the order in which they are opened, and in which their commands are listed. */
 export const FEATURES: readonly Feature[] = [
@@ -28,6 +29,7 @@ export const FEATURES: readonly Feature[] = [
   doctor,
   backup,
   shell,
+  webhookListener,
   contacts,
   content,
   changes,

@@ -15,16 +15,15 @@ import { maxAgeSeconds } from './since.ts';
 
 const ID = 'the id, the beginning of it, or the name';
 
-/** The commands for webhooks: settings, deliveries, and a receiver for trying them out. */
+/** The commands for webhooks: settings and deliveries. */
 export function declareWebhookCommands(program: Command, runs: Runs): void {
   const webhooks = program
     .command('webhooks')
-    .description('List, add, change, test and replay webhooks, or receive them here.')
+    .description('List, add, change, test and replay webhooks.')
     .addHelpText(
       'after',
       helpExamples(
         'postern webhooks',
-        'postern webhooks listen',
         'postern webhooks add https://example.net/hook --secret-file secret.txt --on-failure hold',
       ),
     );
@@ -59,18 +58,6 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
       helpExamples('postern webhooks replay 3f2a --after 1200', 'postern webhooks replay 3f2a --dropped'),
     )
     .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).replayWebhook)));
-  filters(connected(webhooks.command('listen')))
-    .description(
-      'Receive events here for a while: registers a webhook, checks and prints the deliveries, then removes it.',
-    )
-    .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))
-    .option('--forward-to <url>', 'also post each delivery to this URL, and return its answer', nonEmpty)
-    .option('--secret-file <file>', 'file with the secret that signs deliveries (default: a random secret)', nonEmpty)
-    .addHelpText(
-      'after',
-      helpExamples('postern webhooks listen', 'postern webhooks listen --forward-to http://127.0.0.1:8080/hook'),
-    )
-    .action(runs(served(async () => (await import('./commands/webhooks-listen-command.ts')).listen)));
 }
 
 function declareSettings(webhooks: Command, runs: Runs): void {
@@ -132,7 +119,7 @@ function declareSettings(webhooks: Command, runs: Runs): void {
 
 /** Adds the settings that can be given when a webhook is added or changed. */
 function settings(command: Command): Command {
-  return filters(command)
+  return withFilters(command)
     .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))
     .option('--name <name>', 'what to call it', nonEmpty)
     .option('--secret-file <file>', 'file with the secret that signs deliveries', nonEmpty)
@@ -145,7 +132,8 @@ function settings(command: Command): Command {
     .addOption(new Option('--include <part...>', 'what to add to each message').choices(INCLUDES));
 }
 
-function filters(command: Command): Command {
+/** Adds the options that choose events. */
+export function withFilters(command: Command): Command {
   return command
     .option(
       '--conversation <conversation>',

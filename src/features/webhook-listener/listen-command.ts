@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { isPosternError } from '../../../client/postern-client.ts';
-import { type ChangeEvent, type Event, ROW_EVENT_TYPES } from '../../model/event.ts';
-import { isLoopback } from '../../model/loopback.ts';
-import type { WebhookEventType } from '../../model/webhook.ts';
-import { systemClock } from '../../runtime/clock.ts';
-import { EXIT } from '../context.ts';
-import { isLeftover, type ReceivedDelivery, startReceiver } from '../listen-receiver.ts';
-import { shownEvent } from '../output/event-line.ts';
-import { columnsOf, json, printable } from '../output/text.ts';
-import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
-import { type FilterOptions, filterOf, secretIn } from './webhook-settings-commands.ts';
+import { isPosternError } from '../../client/postern-client.ts';
+import { type FilterOptions, filterOf, secretIn } from '../../core/cli/commands/webhook-settings-commands.ts';
+import { EXIT } from '../../core/cli/context.ts';
+import { shownEvent } from '../../core/cli/output/event-line.ts';
+import { columnsOf, json, printable } from '../../core/cli/output/text.ts';
+import { type ConnectionOptions, Refusal, type Served } from '../../core/cli/service-connection.ts';
+import { type ChangeEvent, type Event, ROW_EVENT_TYPES } from '../../core/model/event.ts';
+import { isLoopback } from '../../core/model/loopback.ts';
+import type { WebhookEventType } from '../../core/model/webhook.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { isLeftover, type ReceivedDelivery, startReceiver } from './receiver.ts';
 
 interface ListenOptions extends ConnectionOptions, FilterOptions {
   readonly event?: readonly WebhookEventType[];

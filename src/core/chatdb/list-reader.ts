@@ -75,7 +75,7 @@ export class ListReader {
   }
 
   chats(): readonly NamedChat[] {
-    return this.#connection.read(namedChatsIn);
+    return this.#connection.read((snapshot) => namedChatsIn(snapshot));
   }
 
   /** Finds the rows that cannot be read. */

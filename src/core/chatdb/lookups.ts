@@ -13,7 +13,7 @@ import { ATTACHMENT_COLUMNS, fromUnixMs, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM,
 import type { Connection } from './connection.ts';
 import { chatsOf } from './meant-chats.ts';
 import { messageOf, toMessage } from './message.ts';
-import { isGroupSql } from './one-to-one-chats.ts';
+import { isGroupSql } from './named-chats.ts';
 import { perSchema } from './schema-info.ts';
 import { isMirror } from './self-copies.ts';
 import type { Snapshot } from './snapshot.ts';

@@ -1,9 +1,8 @@
 import { chatIdentity } from '../model/address.ts';
 import type { ReaderThread } from '../runtime/reader-thread.ts';
-import { toText } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { perSchema, type SchemaInfo } from './schema-info.ts';
-import { type Snapshot, STYLE_GROUP } from './snapshot.ts';
+import { namedChatsIn } from './named-chats.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /** A one-to-one conversation. */
 export interface OneToOneChat {
@@ -18,41 +17,11 @@ export interface OneToOneChats {
   list(): Promise<readonly OneToOneChat[]>;
 }
 
-/** SQL that is 1 if the chat `c` is a group, else 0. */
-export function isGroupSql(schema: SchemaInfo): string {
-  const byGuid = "ifnull(instr(c.guid, ';+;') > 0, 0)";
-  return schema.hasColumn('chat', 'style')
-    ? `CASE WHEN typeof(c.style) IN ('integer', 'real') THEN c.style = ${STYLE_GROUP} ELSE ${byGuid} END`
-    : byGuid;
-}
-
-/**
- * SQL that selects the guid of each one-to-one chat and the address of a member, one row per member. A chat without
- * known members has one row with the address NULL.
- */
-const queryOf = perSchema((schema) => {
-  const [address, members] = schema.hasTable('chat_handle_join')
-    ? ['h.id', 'LEFT JOIN chat_handle_join j ON j.chat_id = c.ROWID LEFT JOIN handle h ON h.ROWID = j.handle_id']
-    : ['NULL', ''];
-  return `SELECT c.guid, ${address} FROM chat c ${members} WHERE NOT ${isGroupSql(schema)} ORDER BY c.ROWID`;
-});
-
 /** Reads every one-to-one chat in one pass. */
 export function oneToOneChatsIn(snapshot: Snapshot): readonly OneToOneChat[] {
-  const { database } = snapshot;
-  const members = new Map<string, Set<string>>();
-  for (const [guid, address] of database.all(queryOf(database.schema))) {
-    const id = toText(guid);
-    if (id === '') continue;
-    const known = members.get(id) ?? new Set<string>();
-    members.set(id, known);
-    const member = toText(address);
-    if (member !== '') known.add(member);
-  }
-  return [...members].map(([id, known]) => ({
-    id,
-    members: known.size > 0 ? snapshot.withoutOwner([...known]) : memberOf(id),
-  }));
+  return namedChatsIn(snapshot, 'oneToOne')
+    .filter(({ id }) => id !== '')
+    .map(({ id, participants }) => ({ id, members: participants.length > 0 ? participants : memberOf(id) }));
 }
 
 /** Returns the address in the id of a chat; empty if the id contains none. */

@@ -325,7 +325,7 @@ describe('the views of the console', () => {
     expect(await row('server.allowed_hosts').locator('b').textContent()).toBe('Host names server.allowed_hosts');
     expect(await row('server.allowed_hosts').locator('.val').textContent()).toBe('none');
     expect(await row('contacts.enabled').locator('.val').textContent()).toBe('on');
-    expect(await row('server.rate_limit_per_minute').locator('.val').textContent()).toBe('changeddefault 601000');
+    expect(await row('server.rate_limit_per_minute').locator('.val').textContent()).toBe('changed1000default 60');
     const permission = page.locator('.card', { hasText: 'Automation of Messages' });
     expect(await permission.locator('.state').textContent()).toBe('Granted');
     const nav = page.locator('.settings [aria-current="true"]');

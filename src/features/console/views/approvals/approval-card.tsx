@@ -7,7 +7,7 @@ import type { KeptFile } from '../../../../core/model/kept-file.ts';
 import { visibleParts } from '../../../../core/model/visible.ts';
 import { Avatar, Faces } from '../../parts/avatar.tsx';
 import { Exactly } from '../../parts/exactly.tsx';
-import { Countdown, Icon, Note } from '../../parts/parts.tsx';
+import { Countdown, Icon, Note, Tag } from '../../parts/parts.tsx';
 import { NameList } from '../../parts/quoting.tsx';
 import { conversationOf, peopleIn, recipientOf } from '../../service/directory.ts';
 import { pathOfConversation } from '../../service/route.ts';
@@ -21,7 +21,8 @@ const PAUSE_MS = 700;
 /** How a send ended. */
 export interface Outcome {
   readonly sentence: string;
-  readonly isBad: boolean;
+  /** The kind of a tag. */
+  readonly kind: string;
 }
 
 interface CardProps {
@@ -70,7 +71,7 @@ export function ApprovalCard({ approval, names, outcome, isChanged, decide }: Ca
       <Notes marks={marks} approval={approval} isChanged={isChanged} />
       <Meta approval={approval} asker={keyName(approval.key_id, names)} />
       {/* The buttons keep their room when the send has ended, so that the cards below do not move. */}
-      <div class="end">
+      <div class="decide">
         <Actions approval={approval} isOdd={marks > 0} isOver={outcome !== undefined} decide={decide} />
         <OutcomeLine outcome={outcome} />
       </div>
@@ -193,6 +194,6 @@ function Actions({ approval, isOdd, isOver, decide }: ActionsProps): VNode {
 /** How the send ended. */
 const OutcomeLine = ({ outcome }: Pick<CardProps, 'outcome'>): VNode => (
   <p class="outcome" hidden={outcome === undefined}>
-    {outcome && <span class={`state ${outcome.isBad ? 'bad' : 'off'}`}>{outcome.sentence}</span>}
+    {outcome && <Tag kind={outcome.kind}>{outcome.sentence}</Tag>}
   </p>
 );

@@ -61,10 +61,9 @@ function leaveCard(id: string): void {
 
 /** Says how a send ended that was not decided on this page. */
 function elsewhere(approval: Approval | undefined): Outcome {
-  const word = approval && ENDS[approval.state]?.[1];
-  if (word === undefined) return { sentence: 'It was decided elsewhere, or nobody decided in time.', isBad: false };
-  const by = approval?.decided_by ?? null;
-  return { sentence: by === null ? word : `${word}: decided elsewhere`, isBad: false };
+  if (approval === undefined) return { sentence: 'It was decided elsewhere, or nobody decided in time.', kind: '' };
+  const [kind, word] = ENDS[approval.state] ?? ['', approval.state];
+  return { sentence: approval.decided_by === null ? word : `${word}: decided elsewhere`, kind };
 }
 
 /** `refused` is the id of a send about which the service has just refused a decision. */
@@ -134,8 +133,8 @@ async function decide(approval: Approval, decision: Decision): Promise<void> {
     leaveCard(id);
     const { state, problem } = await call<Approval>(`${path}?wait=30`);
     const isBad = ['failed', 'unknown', 'void'].includes(state);
-    const [, word] = ENDS[state] ?? ['', state];
-    const outcome = { sentence: `${word}${problem === null ? '' : ` (${problem})`}`, isBad };
+    const [kind, word] = ENDS[state] ?? ['', state];
+    const outcome = { sentence: `${word}${problem === null ? '' : ` (${problem})`}`, kind };
     cards.value = cards.value?.map((one) => (one.approval.id === id && isOpen(one) ? { ...one, outcome } : one));
     const isHanded = state === 'sent' || state === 'pending';
     const good = isHanded ? `Handed to Messages for ${recipientOf(approval)}` : word;

@@ -140,8 +140,13 @@ function KeyLine({ id, name, today, hours, last_used_at: at, when }: KeyOverview
   );
 }
 
-const useOf = ({ sent, read, refused }: KeyOverview['today'], when: string): string =>
-  [sent > 0 && counted(sent, 'send'), read > 0 && `${number(read)} read`, refused > 0 && `${number(refused)} refused`]
+const useOf = ({ asked, sent, read, refused }: KeyOverview['today'], when: string): string =>
+  [
+    asked > sent && `${number(asked)} asked`,
+    sent > 0 && counted(sent, 'send'),
+    read > 0 && `${number(read)} read`,
+    refused > 0 && `${number(refused)} refused`,
+  ]
     .filter(Boolean)
     .join(', ') || `nothing ${when}`;
 

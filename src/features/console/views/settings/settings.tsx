@@ -176,8 +176,8 @@ function ConfigRow({ setting }: { readonly setting: ShownSetting }): VNode {
   return (
     <SettingRow name={name} text={description}>
       {!isDefault && <Tag kind="accent">changed</Tag>}
-      {!isDefault && <span class="small quiet">{`default ${settingValue(key, usual)}`}</span>}
       <span class="mono soft">{settingValue(key, value)}</span>
+      {!isDefault && <span class="small quiet usual">{`default ${settingValue(key, usual)}`}</span>}
     </SettingRow>
   );
 }

@@ -5,12 +5,11 @@ import type { Config, Section } from './config/config.ts';
 import type { SettingTable, ValuesOf } from './config/setting.ts';
 import type { Core } from './core.ts';
 import type { DetailsPart } from './details-part.ts';
-import type { Host } from './host.ts';
 import type { Gauge } from './http/metrics/handlers.ts';
 import type { OpenPages } from './http/pages.ts';
 import type { Resource } from './http/resource.ts';
 import type { HttpServer } from './http/server.ts';
-import { type ClientLines, type ClientSetup, type ClientsOf, clientLines } from './model/client-lines.ts';
+import type { ClientLines, ClientSetup } from './model/client-lines.ts';
 import type { Finding } from './model/finding.ts';
 import type { HiddenText } from './model/hidden-text.ts';
 import type { InStatus, StatusReport } from './model/status.ts';
@@ -138,18 +137,6 @@ export function shownToKeys(status: object, features: readonly Feature[]): Reado
 /** Returns the messages that lists leave out. */
 export function hiddenTexts(core: Pick<Core, 'config' | 'host' | 'state'>): readonly HiddenText[] {
   return core.host.features.flatMap((one) => one.hides?.(core.config.features[one.name] ?? {}, core) ?? []);
-}
-
-/** Returns the set-up lines of a new key, those of the features last. */
-export function clientsFor(
-  { key: secret, scopes }: Parameters<ClientsOf>[0],
-  url: string,
-  { config, host: { invocation, features } }: { readonly config: Config; readonly host: Host },
-): readonly ClientLines[] {
-  if (invocation === undefined) return [];
-  const setup = { secret, scopes, url, invocation };
-  const more = features.flatMap((one) => one.clients?.(setup, config.features[one.name], config.server) ?? []);
-  return clientLines({ ...setup, more });
 }
 
 /** Loads the pages of features. */

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { type ClientSetup, clientLines } from '../../src/core/model/client-lines.ts';
+import type { Config } from '../../src/core/config/config.ts';
+import type { ClientSetup } from '../../src/core/model/client-lines.ts';
 import { SCOPES, type Scope } from '../../src/core/model/key.ts';
+import { clientLines } from '../../src/features/access/client-lines.ts';
 import { bluebubbles } from '../../src/features/bluebubbles/feature.ts';
 import { imsg } from '../../src/features/imsg/feature.ts';
 import { mcp } from '../../src/features/mcp/feature.ts';
@@ -11,22 +13,18 @@ const KEY: ClientSetup = {
   url: 'http://127.0.0.1:3001',
   invocation: (command) => ({ command: '/usr/bin/node', args: ['/a b/main.js', command] }),
 };
-const SERVER = { host: '127.0.0.1', port: 3001 };
-const withMore = (values?: Record<string, unknown>, key = KEY): ClientSetup => ({
-  ...key,
-  more: [
-    ...(mcp.clients?.(key, undefined, SERVER) ?? []),
-    ...(imsg.clients?.(key, undefined, SERVER) ?? []),
-    ...(bluebubbles.clients?.(key, values, SERVER) ?? []),
-  ],
-});
-const SETUP = withMore();
+const SERVER = { host: '127.0.0.1', port: 3001 } as Config['server'];
+const linesFor = (key = KEY, values?: Record<string, string | number>) =>
+  clientLines(key, {
+    features: [mcp, imsg, bluebubbles],
+    config: { server: SERVER, features: values === undefined ? {} : { bluebubbles: values } },
+  });
 
-const linesOf = (client: string, setup: ClientSetup = SETUP): readonly string[] =>
-  clientLines(setup).find((one) => one.client === client)?.lines ?? [];
+const linesOf = (client: string, values?: Record<string, string | number>): readonly string[] =>
+  linesFor(KEY, values).find((one) => one.client === client)?.lines ?? [];
 
 test('every client of the documents has lines, with the key in them', () => {
-  const all = clientLines(SETUP);
+  const all = linesFor();
   expect(all.map(({ client }) => client)).toEqual([
     'Claude Code',
     'Claude Desktop, Cursor and others',
@@ -39,7 +37,7 @@ test('every client of the documents has lines, with the key in them', () => {
     'n8n',
     'curl',
   ]);
-  const silent = all.filter(({ lines }) => !lines.join('\n').includes(SETUP.secret)).map(({ client }) => client);
+  const silent = all.filter(({ lines }) => !lines.join('\n').includes(KEY.secret)).map(({ client }) => client);
   expect(silent).toEqual(['ChatGPT']);
 });
 
@@ -51,7 +49,7 @@ test.each([
   ],
   [['approve'], ['n8n', 'curl']],
 ] as const)('a client that needs more than %s is left out', (scopes: readonly Scope[], clients) => {
-  expect(clientLines(withMore(undefined, { ...KEY, scopes })).map(({ client }) => client)).toEqual(clients);
+  expect(linesFor({ ...KEY, scopes }).map(({ client }) => client)).toEqual(clients);
 });
 
 test('a path with a space stays one word in JSON, in TOML and in the shell', () => {
@@ -63,7 +61,7 @@ test('a path with a space stays one word in JSON, in TOML and in the shell', () 
       messages: {
         command: '/usr/bin/node',
         args: ['/a b/main.js', 'mcp', '--channel'],
-        env: { POSTERN_API_KEY: SETUP.secret },
+        env: { POSTERN_API_KEY: KEY.secret },
       },
     },
   });
@@ -73,6 +71,6 @@ test('a path with a space stays one word in JSON, in TOML and in the shell', () 
 
 test('the lines for BlueBubbles say how to switch it on, and then only where it is', () => {
   expect(linesOf('Hermes')[0]).toMatch(/^Set bluebubbles\.port/);
-  const on = withMore({ host: '127.0.0.1', port: 4321 });
-  expect(linesOf('Home Assistant', on)).toEqual(['URL: http://127.0.0.1:4321', `Password: ${SETUP.secret}`]);
+  const on = { host: '127.0.0.1', port: 4321 };
+  expect(linesOf('Home Assistant', on)).toEqual(['URL: http://127.0.0.1:4321', `Password: ${KEY.secret}`]);
 });

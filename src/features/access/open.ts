@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { MessagesDirectory } from '../../core/chatdb/public.ts';
 import type { Core } from '../../core/core.ts';
-import { clientsFor, type Running } from '../../core/feature.ts';
+import type { Running } from '../../core/feature.ts';
 import type { HttpServer } from '../../core/http/server.ts';
 import { OWNER } from '../../core/model/owner.ts';
 import type { CallerSender } from '../../core/model/ports/sending-ports.ts';
@@ -12,6 +12,7 @@ import { ApprovalDesk } from './approval-desk.ts';
 import { Asks } from './asks.ts';
 import { Audit } from './audit.ts';
 import { remaining } from './caps.ts';
+import { clientLines } from './client-lines.ts';
 import { selfChatClosed } from './closed-self-chat.ts';
 import { HeldQuestions } from './held-questions.ts';
 import { KeyCallers } from './key-callers.ts';
@@ -28,7 +29,8 @@ import { keyStore } from './state/keys-store.ts';
 
 /** Lets limited keys in. */
 export function openAccess(core: Core): Running {
-  const { guests, ownerSends, ports } = core;
+  const { config, guests, ownerSends, ports } = core;
+  const { features, invocation } = core.host;
   const { access, owner } = limitedAccess(core, ports.get(SELF_CHAT));
   let http: HttpServer | undefined;
   guests.knownBy(access);
@@ -46,7 +48,10 @@ export function openAccess(core: Core): Running {
     keys: access.keys,
     audit: access.audit,
     hasKeys: () => access.keys.hasEverHad(),
-    clientsOf: (key) => clientsFor(key, http?.url ?? '', core),
+    clientsOf: ({ key: secret, scopes }) =>
+      invocation === undefined
+        ? []
+        : clientLines({ secret, scopes, url: http?.url ?? '', invocation }, { features, config }),
   });
   return {
     start(server) {

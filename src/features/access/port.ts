@@ -1,5 +1,5 @@
 import type { KeyRecord } from '../../client/key-types.ts';
-import type { ClientsOf } from '../../core/model/client-lines.ts';
+import type { ClientLines } from '../../core/model/client-lines.ts';
 import type { Port } from '../../core/model/port.ts';
 import type { Audit } from './audit.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -12,7 +12,7 @@ export interface OwnersAccess {
   /** Reports whether a limited key has ever existed. */
   hasKeys(): boolean;
   /** Returns the set-up lines for each client program that can use this key. */
-  readonly clientsOf: (key: Parameters<ClientsOf>[0]) => ReturnType<ClientsOf>;
+  readonly clientsOf: (key: Pick<KeyRecord, 'scopes'> & { readonly key: string }) => readonly ClientLines[];
 }
 
 /** Nobody but the owner decides about keys. */

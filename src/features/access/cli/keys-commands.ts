@@ -20,9 +20,10 @@ import {
   type Served,
   serviceUrl,
 } from '../../../core/cli/service-connection.ts';
-import { type ClientSetup, clientLines } from '../../../core/model/client-lines.ts';
+import type { ClientLines } from '../../../core/model/client-lines.ts';
 import type { Scope } from '../../../core/model/key.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
+import { clientLines } from '../client-lines.ts';
 
 export interface ListOptions extends ConnectionOptions {
   readonly read?: readonly string[];
@@ -78,11 +79,8 @@ export async function addKey(name: string, options: AddOptions, service: Served)
   const config = localConfiguration(options, service);
   const key = await client.keys.add({ name, ...settings, ...what } satisfies NewKeyOptions);
   const invocation = (command: string): Invocation => invocationOf(command, options, service);
-  const of = { secret: key.key, scopes: key.scopes, url, invocation };
-  const server = config?.server ?? { host: '127.0.0.1', port: 0 };
-  const more = service.features.flatMap((one) => one.clients?.(of, config?.features[one.name], server) ?? []);
-  const setup = { url, invocation, more };
-  answer(key, ...made(key, setup));
+  const setup = { secret: key.key, scopes: key.scopes, url, invocation };
+  answer(key, ...made(key, clientLines(setup, { features: service.features, config })));
 }
 
 export async function listKeys(_options: object, { client, list, copyable }: Served): Promise<void> {
@@ -255,17 +253,13 @@ function description(key: KeyRecord): readonly string[] {
 }
 
 /** Returns the lines that show a new key, and what to paste into which client. */
-function made(key: KeyWithSecret, setup: Omit<ClientSetup, 'secret' | 'scopes'>): readonly string[] {
+function made(key: KeyWithSecret, clients: readonly ClientLines[]): readonly string[] {
   return [
     key.key,
     'This is the key. It is shown only now.',
     '',
     ...description(key),
     // These lines are not indented, because a copied script must begin with `#!`, without blanks before it.
-    ...clientLines({ ...setup, secret: key.key, scopes: key.scopes }).flatMap(({ client, where, lines }) => [
-      '',
-      `${client} (${where}):`,
-      ...lines,
-    ]),
+    ...clients.flatMap(({ client, where, lines }) => ['', `${client} (${where}):`, ...lines]),
   ];
 }

@@ -123,8 +123,8 @@ export class Service {
       },
     };
     const sections: Record<string, Record<string, unknown>> = {};
-    for (const [name, keys] of [own, this.#options.settings ?? {}, settings].flatMap(Object.entries)) {
-      sections[name] = { ...sections[name], ...keys };
+    for (const given of [own, this.#options.settings ?? {}, settings]) {
+      for (const [name, keys] of Object.entries(given)) sections[name] = { ...sections[name], ...keys };
     }
     const toml = Object.entries(sections)
       .flatMap(([name, keys]) => [

@@ -181,8 +181,9 @@ export class ApprovalDesk {
     const { store } = this.#parts;
     for (const id of store.due(this.#core.host.clock.now())) {
       const approval = store.get(id);
-      if (approval !== undefined && this.#storeDecision(approval, 'expired', null))
+      if (approval !== undefined && this.#storeDecision(approval, 'expired', null)) {
         void this.#core.keptFiles.remove(id);
+      }
     }
     return store;
   }

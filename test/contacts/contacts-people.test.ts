@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { OneToOneChat } from '../../src/core/chatdb/one-to-one-chats.ts';
 import type { NameLookup } from '../../src/core/model/ports/names-ports.ts';
+import type { NamedChat } from '../../src/core/model/ports/reading-ports.ts';
 import { type AddressOwner, type Card, groupCards } from '../../src/features/contacts/card-groups.ts';
 import { PeopleReader } from '../../src/features/contacts/people-reader.ts';
 import type { PeopleView } from '../../src/features/contacts/ports.ts';
@@ -133,7 +133,7 @@ describe('whatever the cards', () => {
 
 const noNames: NameLookup = { nameOf: () => undefined };
 
-function reading(all: readonly Card[], chats: readonly OneToOneChat[]) {
+function reading(all: readonly Card[], chats: readonly NamedChat[]) {
   const state = { names: noNames, cards: all, chats, version: 1, reads: 0 };
   const reader = new PeopleReader(
     {
@@ -152,7 +152,11 @@ function reading(all: readonly Card[], chats: readonly OneToOneChat[]) {
   return { reader, state };
 }
 
-const chat = (id: string, ...members: readonly string[]): OneToOneChat => ({ id, members });
+const chat = (id: string, ...participants: readonly string[]): NamedChat => ({
+  ...{ id, participants },
+  isGroup: false,
+  name: '',
+});
 
 describe('people', () => {
   const BOTH = [card('Ana Silva', ANA, MAIL, HOME), card('Ben Okafor', HOME, '+15550101')];
@@ -213,6 +217,17 @@ describe('people', () => {
       await reader.search('', 10);
     }
     expect(state.reads).toBe(1);
+  });
+
+  test('are found by the address in an id without members, and never by a group', async () => {
+    const { reader } = reading(BOTH, [
+      chat('any;-;+15550100'),
+      chat('odd'),
+      chat('', '+15550102'),
+      { ...chat('any;+;chat1', '+15550101'), isGroup: true },
+    ]);
+    const found = await reader.search('', 10);
+    expect(found.map(({ name, conversations }) => [name, conversations])).toEqual([['Ana Silva', ['any;-;+15550100']]]);
   });
 
   test('do not include a conversation of several people', async () => {

@@ -10,7 +10,6 @@ import { messageOf } from './message.ts';
 import { detailsOf, withDetails } from './message-details.ts';
 import { messagePage, NOTHING } from './message-page.ts';
 import { namedChatsIn } from './named-chats.ts';
-import { type OneToOneChat, oneToOneChatsIn } from './one-to-one-chats.ts';
 import { reactionDetailsOf } from './reaction-details.ts';
 import type { Damage } from './read-around.ts';
 import { RecentConversations, type StoredOrder } from './recent-conversations.ts';
@@ -70,12 +69,8 @@ export class ListReader {
     return this.#connection.read((snapshot) => shownPage(snapshot, listed, options));
   }
 
-  oneToOneChats(): readonly OneToOneChat[] {
-    return this.#connection.read(oneToOneChatsIn);
-  }
-
   chats(): readonly NamedChat[] {
-    return this.#connection.read((snapshot) => namedChatsIn(snapshot));
+    return this.#connection.read(namedChatsIn);
   }
 
   /** Finds the rows that cannot be read. */

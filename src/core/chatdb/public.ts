@@ -61,7 +61,6 @@ export {
   secondAt,
 } from './message-list.ts';
 export { readLogIdentity, toRowEntry } from './message-log.ts';
-export { type OneToOneChat, type OneToOneChats, oneToOneChats } from './one-to-one-chats.ts';
 export { ownNumber } from './owner.ts';
 export { type PastEvents, pastEvents } from './past-events.ts';
 export { column, isListed, isNotHidden, messageParts, reactionParts } from './queries.ts';

@@ -3,7 +3,7 @@ import type { ListReader } from './list-reader.ts';
 
 /** The methods of a `ListReader`, in this thread or in the reader thread. */
 export type Lists = {
-  readonly [Method in Exclude<keyof ListReader, 'oneToOneChats' | 'survey'>]: (
+  readonly [Method in Exclude<keyof ListReader, 'survey'>]: (
     ...args: Parameters<ListReader[Method]>
   ) => ReturnType<ListReader[Method]> | Promise<ReturnType<ListReader[Method]>>;
 };

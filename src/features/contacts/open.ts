@@ -1,4 +1,3 @@
-import { oneToOneChats } from '../../core/chatdb/public.ts';
 import type { Core } from '../../core/core.ts';
 import type { Running } from '../../core/feature.ts';
 import { bookOf } from './book.ts';
@@ -11,13 +10,14 @@ import type { ContactValues } from './settings.ts';
  * names in the Address Book with the conversations in chat.db.
  */
 export function openContacts(core: Core, values: ContactValues): Running {
-  const { host, closers, connection, thread, naming, ports } = core;
+  const { host, closers, connection, messages, naming, ports } = core;
   const book = bookOf(values, { connection, clock: host.clock, log: host.log });
   // Not `Running.close`: requests that are being answered may still wait for names.
   closers.add('Address Book', () => book.close());
   naming.providedBy(book);
   ports.provide(CONTACTS, book);
-  ports.provide(PEOPLE, new PeopleReader(book, oneToOneChats(connection, thread)));
+  const chats = { version: () => connection.snapshot(), list: () => messages.chats() };
+  ports.provide(PEOPLE, new PeopleReader(book, chats));
   return {
     status() {
       const health = book.health();

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AmbiguousAddress, Person } from '../../client/people-types.ts';
-import type { OneToOneChat, OneToOneChats } from '../../core/chatdb/public.ts';
+import { chatIdentity } from '../../core/model/address.ts';
 import { folded, searchedText, searchWords } from '../../core/model/folded.ts';
 import type { NameLookup } from '../../core/model/ports/names-ports.ts';
+import type { NamedChat } from '../../core/model/ports/reading-ports.ts';
 import { type AddressOwner, type Card, groupCards } from './card-groups.ts';
 import type { People, PeopleView } from './ports.ts';
 
@@ -21,6 +22,13 @@ export interface CardSource {
   readonly names: NameLookup;
   canonical(address: string): string;
   cards(): Promise<readonly Card[]>;
+}
+
+/** The source of the conversations. */
+export interface ChatSource {
+  /** Returns a value that changes with each commit to chat.db. */
+  version(): unknown;
+  list(): Promise<readonly NamedChat[]>;
 }
 
 interface Draft {
@@ -51,11 +59,11 @@ interface Known {
  */
 export class PeopleReader implements People {
   readonly #cards: CardSource;
-  readonly #chats: OneToOneChats;
+  readonly #chats: ChatSource;
   #owners: { readonly names: NameLookup; readonly of: Promise<ReadonlyMap<string, AddressOwner>> } | undefined;
   #known: Known | undefined;
 
-  constructor(cards: CardSource, chats: OneToOneChats) {
+  constructor(cards: CardSource, chats: ChatSource) {
     this.#cards = cards;
     this.#chats = chats;
   }
@@ -114,7 +122,7 @@ export class PeopleReader implements People {
     const drafts = new Map<unknown, NewDraft>();
     for (const [index, chat] of chats.entries()) {
       if (index % SLICE === SLICE - 1) await nextTurn();
-      this.#add(drafts, owners, chat);
+      if (!chat.isGroup && chat.id !== '') this.#add(drafts, owners, chat);
     }
     return [...drafts.values()].map(finished).sort((a, b) => compare(a.order, b.order));
   }
@@ -123,8 +131,8 @@ export class PeopleReader implements People {
    * Adds a conversation to the person who has the addresses of all its members. If the members are different people,
    * adds it to nobody.
    */
-  #add(drafts: Map<unknown, NewDraft>, owners: ReadonlyMap<string, AddressOwner>, { id, members }: OneToOneChat): void {
-    const found = members.map((stored) => {
+  #add(drafts: Map<unknown, NewDraft>, owners: ReadonlyMap<string, AddressOwner>, chat: NamedChat): void {
+    const found = membersOf(chat).map((stored) => {
       const address = this.#cards.canonical(stored);
       const owner = owners.get(address);
       return { stored, address, owner, person: owner !== undefined && 'group' in owner ? owner.group : address };
@@ -133,12 +141,22 @@ export class PeopleReader implements People {
     if (first === undefined || found.some(({ person }) => person !== first.person)) return;
     const draft = drafts.get(first.person) ?? newDraft(first.address, first.owner);
     drafts.set(first.person, draft);
-    draft.conversations.push(id);
+    draft.conversations.push(chat.id);
     for (const { address, stored } of found) {
       const known = draft.stored.get(address);
       if (known === undefined || stored < known) draft.stored.set(address, stored);
     }
   }
+}
+
+/**
+ * Returns the other person's address as stored; several addresses only if chat.db is inconsistent. If chat.db has none,
+ * returns the one in the id.
+ */
+function membersOf({ id, participants }: NamedChat): readonly string[] {
+  if (participants.length > 0) return participants;
+  const identity = chatIdentity(id);
+  return identity === undefined ? [] : [identity.identifier];
 }
 
 interface NewDraft {

@@ -38,6 +38,7 @@ export interface MessageQuery {
 /** A conversation, as far as `matchingChats` reads it. */
 export interface NamedChat {
   readonly id: string;
+  readonly isGroup: boolean;
   /** Empty for a conversation without a name. */
   readonly name: string;
   readonly participants: readonly string[];

@@ -321,3 +321,31 @@ test('a long list leads to years and letters, in every one of which each convers
   expect(long.match(/>Émile 2</g)).toHaveLength(2);
   expect(page(20)).not.toContain('aria-label="Letters"');
 });
+
+test('a long year leads to its months, in the list and on its page, and each link to one place', async () => {
+  const calendar = new Calendar('UTC');
+  const conversations = Array.from({ length: 60 }, (_, n) => ({
+    key: String(n),
+    title: `Person ${n}`,
+    subtitle: '',
+    address: String(n),
+    messages: 1,
+    lastAt: Date.UTC(2026, n % 2 === 0 ? 4 : 5, 1) / 1000,
+    years: [{ year: '2026', first: '2026.html', last: '2026.html' }],
+  }));
+  const { chatDb, write } = hostileChat(join(root, 'places'));
+  const folder = join(root, 'places', 'archive');
+  // Late in the evening of the last day of a month, which is the next month in Berlin.
+  for (let n = 0; n < 101; n += 1)
+    write(`${n} of them`, new Date(Date.UTC(2027, (n % 3) + 1, 0, 23, 0, n)).toISOString());
+  await archived(chatDb, folder, { html: true, timeZone: 'Europe/Berlin' });
+  const [path = ''] = pagesIn(folder).filter((one) => one.endsWith('2027.html'));
+  for (const [page, months] of [
+    [listHtml(conversations, { mac: 'Mac', at: '2026-07-01T00:00:00Z', calendar }).text, ['June', 'May']],
+    [readFileSync(join(folder, path), 'utf8'), ['January', 'February', 'March']],
+  ] as const) {
+    const links = [...page.matchAll(/href="#(m[^"]+)">([^<]+)</g)].map(([, id = '', text = '']) => ({ id, text }));
+    expect(links.map(({ text }) => text)).toEqual(months);
+    for (const { id } of links) expect(page.split(`id="${id}"`)).toHaveLength(2);
+  }
+});

@@ -167,6 +167,23 @@ describe('a row that iCloud writes again after a sleep', () => {
     expect(await during.ageS(4 * HOUR_MS)).toBeUndefined();
     expect(await unseen.ageS(0)).toBeUndefined();
   });
+
+  test('is not late by the rows of a chat.db that was replaced since', async () => {
+    const asked: number[] = [];
+    const service = await start(undefined, undefined, false, {
+      twinOf: () => undefined,
+      hasLater: (_rowId, upTo) => asked.push(upTo) > 0,
+    });
+    const { clock, messages } = service;
+    await pass(clock, 10 * MINUTE_MS);
+    messages.rows.clear();
+    messages.inode = '2';
+    await service.ageS(0);
+    clock.pause(22 * HOUR_MS);
+    await pass(clock, 9 * MINUTE_MS);
+    await service.ageS(22 * HOUR_MS + 20 * MINUTE_MS);
+    expect(asked).toEqual([2]);
+  });
 });
 
 test('a late row says so in its details, and keeps its age for those who read it later', async () => {

@@ -30,7 +30,7 @@ export interface PublisherParts {
   /** Reports whether an incoming message may be the row of an unconfirmed send (decision U1). */
   readonly isAwaited?: (row: PendingRow) => boolean;
   /** Stores how old rows were when they were first seen (decision U4). */
-  readonly ages?: Pick<RowAges, 'note'>;
+  readonly ages?: Pick<RowAges, 'note' | 'restart'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -202,7 +202,7 @@ export class Publisher {
    * Returns the cursor to continue from. Starts over if there is none, or if chat.db was replaced (decisions C4, C5).
    */
   #currentCursor(): Cursor {
-    const { messages, channel, changes, cursor: store, log } = this.#parts;
+    const { messages, channel, changes, ages, cursor: store, log } = this.#parts;
     const known = this.#cursor;
     if (known !== undefined) {
       const identity = messages.identity(known.offset);
@@ -220,6 +220,7 @@ export class Publisher {
     this.#sightings.length = 0;
     this.#lateJoins.clear();
     const rowId = newest.offset.rowId;
+    ages?.restart(rowId);
     if (known === undefined) log.info('first start: events begin after the newest row', { row_id: rowId });
     else {
       log.warn('the Messages database was replaced; its existing rows are not published', {

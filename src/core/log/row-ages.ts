@@ -50,6 +50,12 @@ export class RowAges {
     this.#published = parts.published ?? 0;
   }
 
+  /** Starts over at this row: chat.db is another one, whose row ids mean other rows. */
+  restart(rowId: number): void {
+    this.#published = rowId;
+    this.#sleep = undefined;
+  }
+
   /** Notes a sleep that has just ended. */
   noteSleep(fromMs: number, toMs: number): void {
     const isSame = this.#sleep !== undefined && fromMs - this.#sleep.toMs < WAKE_MS;

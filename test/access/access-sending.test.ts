@@ -295,7 +295,7 @@ describe('the same ask', () => {
   test('may be tried again after a failure that sent nothing', async () => {
     const caller = service.caller();
     const { behave } = service.messages;
-    service.messages.behave = () => ({ kind: 'failed', number: -10_000, message: 'no' });
+    service.messages.behave = () => ({ kind: 'failed', number: -43, message: 'no' });
     expect(await codeOf(service.send(caller))).toBe('send_failed');
     service.messages.behave = behave;
     expect(await codeOf(service.send(caller))).toBe('none');

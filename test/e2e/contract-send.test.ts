@@ -241,7 +241,7 @@ describe('attachments', () => {
 
 describe('when Messages', () => {
   test.each([
-    ['refuses', 'refused', 502, 'send_failed'],
+    ['fails without saying whether it sent', 'refused', 504, 'send_outcome_unknown'],
     ['may not be automated', 'not_permitted', 503, 'messages_unavailable'],
     ['loses the connection', 'connection_lost', 504, 'send_outcome_unknown'],
     ['does not answer the event', 'timed_out', 504, 'send_outcome_unknown'],
@@ -253,6 +253,12 @@ describe('when Messages', () => {
       expect([answer.status, (answer.json as { code: string }).code]).toEqual([status, code]);
       expect(mac.calls).toHaveLength(before + 1); // never again by itself
     }
+  });
+
+  test('reports an error and writes the row a moment later: the message was sent', async () => {
+    await mac.command({ do: 'scenario', name: 'refused', goesOut: true, rowAfterMs: 300 });
+    const answer = await send({ recipient: ANA, body: 'sent all the same' });
+    expect([answer.status, (answer.json as Sent).body]).toEqual([201, 'sent all the same']);
   });
 
   test.each(['connection_lost', 'timed_out', 'crash'] as const)(

@@ -62,6 +62,12 @@ describe('a chat that Messages lists otherwise than chat.db', () => {
     expect(idsTried('to nobody').every((id) => id?.includes(';+;chat77'))).toBe(true);
   });
 
+  test('a person whose chat id Messages cannot coerce is reached as a participant', async () => {
+    await mac.command({ do: 'scenario', name: 'not_coerced' });
+    expect((await send(ANA, 'by another form')).status).toBe(201);
+    expect(idsTried('by another form')).toEqual([`any;-;${ANA}`, `iMessage;-;${ANA}`, '']);
+  });
+
   test('a participant whose conversation Messages chooses itself: the Message is found there', async () => {
     await mac.command({ do: 'behave', liveList: 'people', chooses: { [ANA]: 'ana@example.com' } });
     const answer = await send(ANA, 'to the other address');
@@ -163,7 +169,7 @@ describe('a message', () => {
     await mac.command({ do: 'behave' });
     for (const [name, status] of [
       ['timed_out', 504],
-      ['refused', 502],
+      ['refused', 504],
     ] as const) {
       await fails(name);
       const before = mac.calls.length;

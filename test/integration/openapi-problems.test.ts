@@ -253,13 +253,14 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     const other = { recipient: 'SMS;+;chat123', body: 'hello', service: 'imessage' };
     expectProblem('service_not_possible', 'sendMessage', await service.post('/messages', other));
     for (const [scenario, name] of [
-      ['refused', 'send_failed'],
+      ['no_such_chat', 'send_failed'],
       ['not_permitted', 'messages_unavailable'],
       ['timed_out', 'send_outcome_unknown'],
     ] as const) {
-      await mac.command({ do: 'scenario', name: scenario, times: 1 });
+      await mac.command({ do: 'scenario', name: scenario, times: 9 });
       expectProblem(name, 'sendMessage', await send());
     }
+    await mac.command({ do: 'scenario', name: 'none' });
     await service.becomeProcess();
     // Before its first send it checks whether it may control Messages.
     await send('the first');

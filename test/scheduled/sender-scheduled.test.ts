@@ -208,7 +208,7 @@ describe('a scheduled send', () => {
 
   test('that Messages refuses has failed, with the code of the problem', async () => {
     const entry = await schedule(MINUTE);
-    service.messages.endWith(failed(-10000));
+    service.messages.endWith(failed(-43));
     await pass(2 * MINUTE);
     expect(now(entry)).toMatchObject({ state: 'failed', problem: 'send_failed', text: null });
     expect(service.messages.runs).toHaveLength(1);

@@ -217,7 +217,7 @@ describe('the row of a send', () => {
 
   test('is not kept for a send that Messages refused', async () => {
     const world = setUp();
-    world.messages.endWith(failed(1));
+    world.messages.endWith(failed(-43));
     await expect(world.send()).rejects.toMatchObject({ code: 'send_failed' });
     obedient(world);
     expect((await world.send()).confirmed).toBe(true);

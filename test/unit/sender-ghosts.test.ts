@@ -253,11 +253,14 @@ test('a message that Messages wrote before it reported an error was sent', async
   expect(await sending).toMatchObject({ confirmed: true, message: { id: '1' } });
 });
 
-test('a row that appears after Messages reported an error has no origin', async () => {
+test('a row that appears long after Messages reported an error is the send’s', async () => {
   const world = await started();
   world.messages.endWith(failed(-10_000));
-  await expect(world.send()).rejects.toMatchObject({ code: 'send_failed' });
-  expect(originOf(world, row(world))).toBeUndefined();
+  const failing = expect(world.send({ requestId: 'r-1' })).rejects.toMatchObject({ code: 'send_outcome_unknown' });
+  await idle();
+  await world.clock.advance(1000);
+  await failing;
+  expect(originOf(world, row(world))).toEqual({ by: 'gateway', request_id: 'r-1' });
 });
 
 test('a send that was cancelled before its run leaves no part behind', async () => {

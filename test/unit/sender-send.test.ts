@@ -145,14 +145,18 @@ describe('a run that fails', () => {
     [failed(-10004), 503, 'messages_unavailable', { messages_error: -10004 }],
     [failed(-609), 504, 'send_outcome_unknown', { messages_error: -609 }],
     [failed(-1712), 504, 'send_outcome_unknown', { messages_error: -1712 }],
-    [failed(1), 502, 'send_failed', { messages_error: 1 }],
-    [failed(null), 502, 'send_failed', { messages_error: null }],
+    [failed(-43), 502, 'send_failed', { messages_error: -43 }],
+    [failed(1), 504, 'send_outcome_unknown', { messages_error: 1 }],
+    [failed(null), 504, 'send_outcome_unknown', { messages_error: null }],
     [{ kind: 'killed' }, 504, 'send_outcome_unknown', {}],
     [{ kind: 'not_started', message: 'ENOENT' }, 503, 'messages_unavailable', {}],
   ])('%j is told once and never tried again', async (outcome, status, code, extra) => {
     const { messages, clock, sender, send } = setUp();
     messages.endWith(outcome);
-    const error: unknown = await send().catch((reason: unknown) => reason);
+    const sending = send().catch((reason: unknown) => reason);
+    await idle();
+    await clock.advance(1000);
+    const error: unknown = await sending;
     expect(error).toMatchObject({ status, code, extra });
     expect((error as { hint?: string }).hint).toMatch(/\.$/);
     // Problems contain neither address nor text.
@@ -187,10 +191,10 @@ describe('a run that fails', () => {
 
   test('in a later part says which parts went out', async () => {
     const { messages, send } = setUp();
-    messages.endWith({ kind: 'done' }, { kind: 'done' }, failed(1));
+    messages.endWith({ kind: 'done' }, { kind: 'done' }, failed(-43));
     await expect(send({ attachments: [photo, other] })).rejects.toMatchObject({
       code: 'send_failed',
-      extra: { messages_error: 1, parts_sent: ['/body', '/attachments/0'] },
+      extra: { messages_error: -43, parts_sent: ['/body', '/attachments/0'] },
     });
     expect(messages.runs).toHaveLength(3);
   });

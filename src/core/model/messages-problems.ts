@@ -37,8 +37,8 @@ export const MESSAGES_PROBLEMS = {
     mayHaveBeenSent: false,
     detail: 'Messages refused to send{number}.',
     hint: 'Check the recipient, and that Messages is signed in to the service that reaches it.',
-    example: { number: ' (error -10000)' },
-    extra: { messages_error: -10000 },
+    example: { number: ' (error -1728)' },
+    extra: { messages_error: -1728 },
   },
   misdirected: {
     status: 502,

@@ -1,15 +1,12 @@
 import { addressOf, normalAddress, withoutTags } from '../model/address.ts';
 import type { Attempt, KnownChat, RunOutcome } from '../model/ports/sending-ports.ts';
 import { SERVICES, type Service, serviceNamed } from '../model/send-service.ts';
+import { NOTHING_SENT } from './send-failure.ts';
 
 /** A chat id such as `iMessage;-;+15550100`: prefix, style (`-` for one person, `+` for a group) and identifier. */
 const TYPED_ID = /^([^;]*);([-+]);(.+)$/s;
 /** Prefixes of a group's id: `any` since macOS 26, the name of the service in earlier versions. */
 const GROUP_PREFIXES = ['any', ...SERVICES] as const;
-/**
- * Numbers of the errors that Messages raises before it sends anything: no such object, bad index, cannot be coerced.
- */
-const NOTHING_SENT: readonly number[] = [-1728, -1719, -1700];
 
 /** The attempts to send to one recipient, in the order in which they are made (decision T1). */
 export interface Plan {

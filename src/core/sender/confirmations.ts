@@ -192,10 +192,10 @@ export class Confirmations {
     if (expectation.afterRowId !== undefined) await this.until(() => this.#isComplete(expectation), signal);
   }
 
-  /** Looks for rows until `isSo` returns true, the signal aborts, or `send.confirm_ms` have passed. */
-  async until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
-    const { clock, confirmMs } = this.#parts;
-    const end = clock.monotonic() + confirmMs;
+  /** Looks for rows until `isSo` returns true, the signal aborts, or `limitMs` (`send.confirm_ms`) have passed. */
+  async until(isSo: () => boolean, signal: AbortSignal, limitMs = this.#parts.confirmMs): Promise<void> {
+    const { clock } = this.#parts;
+    const end = clock.monotonic() + limitMs;
     while (!isSo()) {
       const leftMs = end - clock.monotonic();
       if (leftMs <= 0 || signal.aborted) return;

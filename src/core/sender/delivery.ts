@@ -10,10 +10,13 @@ import { type CheckedFile, openChecked } from './checked-attachments.ts';
 import type { Confirmations } from './confirmations.ts';
 import { fits } from './content-hash.ts';
 import { contentsOfRow, type Expectation, earliestDateMs, nowOf } from './row-owners.ts';
-import { NOT_RUNNING, sendFailure } from './send-failure.ts';
+import { isUnclear, NOT_RUNNING, sendFailure } from './send-failure.ts';
 import { type ChosenPlan, chosenPlan } from './service-choice.ts';
 import type { Staging } from './staging.ts';
 import type { TolerantLookup } from './tolerant-lookup.ts';
+
+/** The row of a part whose run failed is looked for this long. */
+const WRITTEN_WITHIN_MS = 1000;
 
 /** A request whose attachments were checked and may be sent. */
 export interface CheckedRequest extends SendRequest {
@@ -146,21 +149,19 @@ export class Delivery {
     }
     const failure = sendFailure(outcome, progress.sent);
     // A part that may have been sent stays expected, so that a later send does not take its row.
-    if (failure.code === 'send_failed' && !leadsToNext(outcome)) confirmations.giveUp(expectation);
-    else if (!mayHaveBeenSent({ code: failure.code })) confirmations.drop(expectation);
+    if (!mayHaveBeenSent({ code: failure.code })) confirmations.drop(expectation);
     if (bySms !== undefined && leadsToNext(outcome)) return this.#deliverPart(request, bySms, content, progress);
     throw failure;
   }
 
   /**
-   * Reports whether Messages wrote the part's row although the run failed. No number of an error but those that lead to
-   * the next attempt proves that nothing was sent.
+   * Reports whether Messages wrote the part's row although the run failed. The row may appear a moment after
+   * osascript's end.
    */
   async #wasWritten(outcome: RunOutcome, expectation: Expectation): Promise<boolean> {
     const { confirmations, signal } = this.#parts;
-    if (outcome.kind !== 'failed' || sendFailure(outcome, []).code !== 'send_failed' || leadsToNext(outcome)) {
-      return false;
-    }
+    if (!isUnclear(outcome)) return false;
+    await confirmations.until(() => confirmations.isWritten(expectation), signal, WRITTEN_WITHIN_MS);
     if (!confirmations.isWritten(expectation)) return false;
     await confirmations.wait(expectation, signal);
     return expectation.rowId !== undefined;

@@ -13,10 +13,18 @@ const NOT_ALLOWED: readonly number[] = [-1743, -1744];
  * Error numbers: Messages is not running, cannot be launched (no login session), or may not be controlled from here.
  */
 const CANNOT_RUN: readonly number[] = [NOT_RUNNING, -10810, -10004];
-/**
- * Error numbers: the connection to Messages broke, or Messages did not answer in time. The message may have been sent.
- */
-const UNKNOWN: readonly number[] = [-609, -1712];
+/** Error numbers that Messages raises before it sends anything: no such object, bad index, cannot be coerced. */
+export const NOTHING_SENT: readonly number[] = [-1728, -1719, -1700];
+/** Error numbers: the connection to Messages broke, or Messages did not answer in time. */
+const NO_ANSWER: readonly number[] = [-609, -1712];
+/** The script's error for a missing file, which it raises before it asks Messages. */
+const NO_FILE = -43;
+
+/** Reports whether Messages answered with an error that does not say whether it sent the message. */
+export function isUnclear(outcome: RunOutcome): boolean {
+  if (outcome.kind !== 'failed' || NO_ANSWER.includes(outcome.number ?? 0)) return false;
+  return sendFailure(outcome, []).code === 'send_outcome_unknown';
+}
 
 type Failure = Exclude<RunOutcome, { readonly kind: 'done' }>;
 
@@ -32,12 +40,15 @@ export function sendFailure(failure: Failure, partsSent: readonly string[]): App
   }
   const { number } = failure;
   const numbered = { ...extra, messages_error: number };
-  if (number !== null && UNKNOWN.includes(number)) return problem('send_outcome_unknown', {}, { extra: numbered });
   if (number !== null && NOT_ALLOWED.includes(number)) {
     return problem('automation_not_allowed', {}, { extra: numbered });
   }
   if (number !== null && CANNOT_RUN.includes(number)) {
     return problem('messages_not_running', {}, { extra: numbered });
   }
-  return problem('send_failed', { number: number === null ? '' : ` (error ${number})` }, { extra: numbered });
+  if (number !== null && [...NOTHING_SENT, NO_FILE].includes(number)) {
+    return problem('send_failed', { number: ` (error ${number})` }, { extra: numbered });
+  }
+  // No other error proves that nothing was sent.
+  return problem('send_outcome_unknown', {}, { extra: numbered });
 }

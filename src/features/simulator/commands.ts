@@ -5,6 +5,7 @@ import type { SqlValue } from '../../core/runtime/sqlite.ts';
 export type Scenario =
   | 'no_such_chat' // −1728
   | 'not_permitted' // −1743
+  | 'not_coerced' // −1700, raised before anything is sent (decision D2)
   | 'connection_lost' // −609
   | 'timed_out' // −1712
   | 'refused' // −10000, as an example of any other number
@@ -86,6 +87,8 @@ export type Command =
       readonly delayMs?: number;
       /** Sends the message even though osascript fails. */
       readonly goesOut?: boolean;
+      /** Writes that message's row this long after osascript's end. `send` and rows are not one transaction. */
+      readonly rowAfterMs?: number;
       readonly language?: 'en' | 'de' | 'ja';
     }
   | {

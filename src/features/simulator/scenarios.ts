@@ -5,6 +5,7 @@ const ERROR_NUMBERS: Partial<Record<Scenario, number>> = {
   not_permitted: -1743,
   connection_lost: -609,
   timed_out: -1712,
+  not_coerced: -1700,
   refused: -10000,
 };
 
@@ -14,6 +15,8 @@ export interface Happening {
   readonly delayMs: number;
   /** True if the message is sent despite the fault. */
   readonly goesOut: boolean;
+  /** Delay from the end of osascript to the row of a message that is sent despite the fault. */
+  readonly rowAfterMs: number;
   /**
    * How osascript ends. Undefined if the fault is not a failure of osascript, but a delay or a wrong row in chat.db.
    */
@@ -38,8 +41,8 @@ export class Scenarios {
     if (current === undefined || current.name === 'none') return undefined;
     this.#left -= 1;
     if (this.#left <= 0) this.#current = undefined;
-    const { name, delayMs = 20_000, goesOut = false } = current;
-    return { name, delayMs, goesOut, end: this.#endOf(name) };
+    const { name, delayMs = 20_000, goesOut = false, rowAfterMs = 0 } = current;
+    return { name, delayMs, goesOut, rowAfterMs, end: this.#endOf(name) };
   }
 
   error(number: number): ScriptEnd {

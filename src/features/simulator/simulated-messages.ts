@@ -176,11 +176,13 @@ export class Messages {
       this.#deliver(chat, this.#outgoing(command, 'SMS', chat), command, 22);
       return { exitCode: 0 };
     }
-    const row = this.#outgoing(command, target.service, target.chat);
     let fails: number | undefined;
     if (scenario?.name === 'error_22') fails = 22;
     if (scenario?.name === 'error_25') fails = 25;
-    this.#deliver(target.chat, row, command, fails);
+    const write = (): void =>
+      this.#deliver(target.chat, this.#outgoing(command, target.service, target.chat), command, fails);
+    if (scenario !== undefined && scenario.rowAfterMs > 0) this.#parts.clock.after(scenario.rowAfterMs, write);
+    else write();
     return failure ?? { exitCode: 0 };
   }
 

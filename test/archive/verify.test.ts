@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
-import type { ClientContext } from '../../src/core/cli/context.ts';
+import type { ClientContext } from '../../src/core/cli/client-context.ts';
 import { type Head, isWrong, NO_LINES, readChain } from '../../src/features/archive/chain.ts';
 import { appendLine } from '../../src/features/archive/chain-files.ts';
 import { type VerifyCommandOptions, verify } from '../../src/features/archive/export-verify-command.ts';

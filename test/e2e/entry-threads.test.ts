@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
-import type { ClientContext } from '../../src/core/cli/context.ts';
+import type { ClientContext } from '../../src/core/cli/client-context.ts';
 import { isServing } from '../../src/core/cli/declaration.ts';
 import { declareProgram } from '../../src/core/cli/program.ts';
 import { FEATURES } from '../../src/features/list.ts';

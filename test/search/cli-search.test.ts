@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { PosternClient } from '../../src/client/postern-client.ts';
-import type { ClientContext } from '../../src/core/cli/context.ts';
+import type { ClientContext } from '../../src/core/cli/client-context.ts';
 import { withService } from '../../src/core/cli/service-connection.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { type SearchOptions, searchCommand } from '../../src/features/search/search-command.ts';

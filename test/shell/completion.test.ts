@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import type { Command } from 'commander';
-import type { ClientContext } from '../../src/core/cli/context.ts';
+import type { ClientContext } from '../../src/core/cli/client-context.ts';
 import { EXIT_CODE_HELP } from '../../src/core/cli/exit-codes.ts';
 import { declareProgram } from '../../src/core/cli/program.ts';
 import { FEATURES } from '../../src/features/list.ts';

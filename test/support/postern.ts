@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { PassThrough, type Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type { ClientContext } from '../../src/core/cli/context.ts';
+import type { ClientContext } from '../../src/core/cli/client-context.ts';
 import { secretLine } from '../../src/core/cli/output/secret-line.ts';
 import { runProgram } from '../../src/core/cli/run-program.ts';
 import { packageVersion } from '../../src/core/cli/version.ts';

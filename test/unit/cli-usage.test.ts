@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { CommanderError } from 'commander';
-import type { ClientContext } from '../../src/core/cli/context.ts';
+import type { ClientContext } from '../../src/core/cli/client-context.ts';
 import { declareProgram } from '../../src/core/cli/program.ts';
 import { usageMistake } from '../../src/core/cli/usage-mistake.ts';
 import { FEATURES } from '../../src/features/list.ts';

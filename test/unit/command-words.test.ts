@@ -16,7 +16,6 @@ const context = (env: Readonly<Record<string, string>> = {}, platform = 'linux')
   stdout: () => {},
   stderr: () => {},
   environment: { env, platform, homeFolder: home },
-  features: [],
 });
 
 describe('a command in a text', () => {

@@ -1,5 +1,4 @@
 import { configFolder, demoFolder, type Environment } from '../config/environment.ts';
-import type { Feature } from '../feature.ts';
 import type { Paint } from './output/style.ts';
 
 /** Exit codes of decision A3, and codes from sysexits.h and timeout(1) that let a calling script react. */
@@ -26,7 +25,6 @@ export const EXIT = {
 /** The parts of the process that every command needs. */
 export interface Context {
   readonly environment: Environment;
-  readonly features: readonly Feature[];
   readonly version: string;
   /** Prints lines for the user on stdout. */
   readonly stdout: (...lines: readonly string[]) => void;
@@ -48,21 +46,6 @@ export interface Context {
   readonly progress: (text: string | undefined) => void;
 }
 
-/** Extends the context for commands that talk to a running service. */
-export interface ClientContext extends Context {
-  /** Opens stdin. Only commands that read stdin call this; all other commands leave stdin alone. */
-  readonly input: () => AsyncIterable<Uint8Array>;
-  /** Reads one line of stdin without showing it. If stdin is a terminal, prints the prompt first. */
-  readonly secretLine: (prompt: string) => Promise<string>;
-  /** Writes one line to stdout. Resolves once the reader has taken it. */
-  readonly writeLine: (line: string) => Promise<void>;
-  /**
-   * Returns a signal that aborts when nobody reads stdout any more. From this call on, Ctrl+C also aborts the signal,
-   * and no longer ends the process.
-   */
-  readonly untilEnded: () => AbortSignal;
-}
-
 /** The options of every command. */
 export interface CommonOptions {
   readonly configDir?: string;
@@ -72,6 +55,14 @@ export interface CommonOptions {
 export interface FolderOptions extends CommonOptions {
   /** Uses the configuration of `postern demo`. */
   readonly demo?: boolean;
+}
+
+/** Options that select the service and its key. Precedence: option, then environment, then configuration. */
+export interface ConnectionOptions extends FolderOptions {
+  readonly url?: string;
+  /** Path of the key's file. No option takes the key itself: every local user could read it in the arguments. */
+  readonly keyFile?: string;
+  readonly json?: boolean;
 }
 
 /** Returns the folder of the chosen configuration. */

@@ -2,8 +2,9 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SETTINGS } from '../config/settings.ts';
 import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../model/event.ts';
 import { decodeOffset } from '../model/offset.ts';
-import type { ClientContext } from './context.ts';
-import type { ConnectionOptions, Served } from './service-connection.ts';
+import type { ClientContext } from './client-context.ts';
+import type { ConnectionOptions } from './context.ts';
+import type { Served } from './service-connection.ts';
 
 /**
  * Makes the action of a command from `load`, which is called when the command is used. `load` returns a function, which

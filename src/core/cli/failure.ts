@@ -1,7 +1,8 @@
 import { errorCode, isAppError } from '../model/errors.ts';
 import { lookupTable } from '../model/lookup-table.ts';
+import type { ConnectionOptions } from './context.ts';
 import { type Context, EXIT } from './context.ts';
-import { type ConnectionOptions, Refusal, reportRefusal } from './service-connection.ts';
+import { Refusal, reportRefusal } from './service-connection.ts';
 
 const EXIT_CODES: Readonly<Record<string, number>> = lookupTable({
   already_running: EXIT.unavailable,

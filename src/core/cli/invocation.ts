@@ -3,8 +3,8 @@ import { layoutOf } from '../../../installer/install-layout.ts';
 import { shellCommand } from '../../../installer/shell-files.ts';
 import { configFolder } from '../config/environment.ts';
 import { commandLine, withCommands } from '../model/command-words.ts';
+import type { ConnectionOptions } from './context.ts';
 import { type Context, folderOf, quoted } from './context.ts';
-import type { ConnectionOptions } from './service-connection.ts';
 import { thisMachine } from './this-machine.ts';
 
 /** Returns the command line that starts this program from a shell in any folder. */

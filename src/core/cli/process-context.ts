@@ -1,7 +1,7 @@
 import { processEnvironment } from '../config/environment.ts';
 import type { Feature } from '../feature.ts';
 import { systemClock } from '../runtime/clock.ts';
-import type { ClientContext } from './context.ts';
+import type { ClientContext } from './client-context.ts';
 import { ProgressLine } from './output/progress.ts';
 import { isColoured, painter } from './output/style.ts';
 

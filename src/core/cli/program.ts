@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { declareClientCommands } from './client-commands.ts';
-import type { ClientContext } from './context.ts';
+import type { ClientContext } from './client-context.ts';
 import { CLIENT_COMMANDS, nonEmpty, type Runs, SERVICE_COMMANDS } from './declaration.ts';
 import { EXIT_CODE_HELP } from './exit-codes.ts';
 import { declareHostCommands } from './host-commands.ts';

@@ -1,6 +1,7 @@
 import type { Command, CommanderError } from 'commander';
 import { isAppError } from '../model/errors.ts';
-import { type ClientContext, EXIT } from './context.ts';
+import type { ClientContext } from './client-context.ts';
+import { EXIT } from './context.ts';
 import { isServing, type Runs } from './declaration.ts';
 import { declareProgram } from './program.ts';
 import { usageMistake } from './usage-mistake.ts';

@@ -12,6 +12,7 @@ import { openLog, type ProcessLog } from '../runtime/log.ts';
 import { Shutdown } from '../runtime/shutdown.ts';
 import { assertSqlite, sqliteLibrary } from '../runtime/sqlite.ts';
 import type { RunningApp, startApp } from '../service.ts';
+import type { HostContext } from './client-context.ts';
 import { type Context, EXIT } from './context.ts';
 import { isDemoRunning } from './demo-running.ts';
 import { folderOptions, invocationOf, programText } from './invocation.ts';
@@ -49,7 +50,7 @@ export async function withLog(
 export async function runService(
   config: Config,
   log: ProcessLog,
-  context: Context,
+  context: HostContext,
   { supervised, platform, homeFolder, more = [], onLocked, onStart, start, commandOptions }: ServiceOptions,
 ): Promise<number> {
   assertSqlite();
@@ -97,7 +98,7 @@ export function refuseConfig(
   reading: Exclude<ConfigReading, { state: 'usable' }>,
   supervised: boolean,
   log: ProcessLog,
-  context: Context,
+  context: HostContext,
 ): number {
   const { mistakes, warnings } =
     reading.state === 'absent' ? { mistakes: ['There is no such file.'], warnings: [] } : reading;
@@ -152,7 +153,7 @@ async function startRefusal(
   error: unknown,
   config: Config,
   platform: string,
-  context: Context,
+  context: HostContext,
 ): Promise<StartRefusal | undefined> {
   const { host, port } = config.server;
   const path = configPath(config.dir);
@@ -192,7 +193,12 @@ async function startRefusal(
   }
 }
 
-async function takenPort(error: unknown, config: Config, platform: string, context: Context): Promise<StartRefusal> {
+async function takenPort(
+  error: unknown,
+  config: Config,
+  platform: string,
+  context: HostContext,
+): Promise<StartRefusal> {
   const { host, port } = config.server;
   const isPostern = await isPosternAt(urlOf(config.server));
   const who = isPostern

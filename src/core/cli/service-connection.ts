@@ -8,20 +8,13 @@ import { errorCode } from '../model/errors.ts';
 import { LIMITED_KEY } from '../model/key.ts';
 import { PROBLEMS } from '../model/problems.ts';
 import { trimmedEnd } from '../model/trimmed-end.ts';
-import { type ClientContext, type Context, EXIT, type FolderOptions, folderOf } from './context.ts';
+import type { ClientContext } from './client-context.ts';
+import { type ConnectionOptions, type Context, EXIT, folderOf } from './context.ts';
 import { isDemoRunning } from './demo-running.ts';
 import { exitCodeOf } from './exit-codes.ts';
 import { copyable } from './invocation.ts';
 import { type Column, sayTable } from './output/table.ts';
 import { json, printable, UNBROKEN, wrapped } from './output/text.ts';
-
-/** Options that select the service and its key. Precedence: option, then environment, then configuration. */
-export interface ConnectionOptions extends FolderOptions {
-  readonly url?: string;
-  /** Path of the key's file. No option takes the key itself: every local user could read it in the arguments. */
-  readonly keyFile?: string;
-  readonly json?: boolean;
-}
 
 /** Ends a command with a sentence for the user, advice, and an exit code. */
 export class Refusal extends Error {

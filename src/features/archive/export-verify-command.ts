@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { type ClientContext, EXIT, type FolderOptions } from '../../core/cli/context.ts';
+import type { ClientContext } from '../../core/cli/client-context.ts';
+import { EXIT, type FolderOptions } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { json, oneLine } from '../../core/cli/output/text.ts';
 import { systemClock } from '../../core/runtime/clock.ts';

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import { AttachmentFiles, Connection, chatDbNames } from '../../core/chatdb/public.ts';
+import type { HostContext } from '../../core/cli/client-context.ts';
 import { type Context, EXIT, type FolderOptions, folderOf } from '../../core/cli/context.ts';
 import { Refusal } from '../../core/cli/service-connection.ts';
 import type { Config } from '../../core/config/config.ts';
@@ -35,7 +36,7 @@ export interface MessagesSource {
  * Opens chat.db and the Address Book at the paths in config.toml, or at their usual places. Throws a Refusal if
  * config.toml is unusable.
  */
-export async function openMessages(options: FolderOptions, context: Context): Promise<MessagesSource> {
+export async function openMessages(options: FolderOptions, context: HostContext): Promise<MessagesSource> {
   const { environment } = context;
   const { homeFolder, env } = environment;
   const configFolder = folderOf(options, context);

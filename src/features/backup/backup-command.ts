@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Context, EXIT, type FolderOptions, folderOf, quoted } from '../../core/cli/context.ts';
+import type { HostContext } from '../../core/cli/client-context.ts';
+import { EXIT, type FolderOptions, folderOf, quoted } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { copyable } from '../../core/cli/invocation.ts';
 import { configPath, publish, readConfig, removeIfThere, syncFolder } from '../../core/config/config-file.ts';
@@ -16,7 +17,7 @@ export interface BackupOptions extends FolderOptions {
 }
 
 /** `postern backup FILE`: writes configuration and state into one file, even while the service runs. */
-export function backupCommand(file: string, options: BackupOptions, context: Context): Promise<number> {
+export function backupCommand(file: string, options: BackupOptions, context: HostContext): Promise<number> {
   return reportFailure('No backup was written', options, context, async () => {
     const folder = folderOf(options, context);
     const path = resolve(file);
@@ -41,7 +42,7 @@ export function backupCommand(file: string, options: BackupOptions, context: Con
   });
 }
 
-function write(path: string, folder: string, isForced: boolean, context: Context): void {
+function write(path: string, folder: string, isForced: boolean, context: HostContext): void {
   const reading = readConfig(folder, context.environment);
   if (reading.state !== 'usable') {
     const mistakes = reading.state === 'absent' ? ['There is no such file.'] : reading.mistakes;

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readLogIdentity } from '../../core/chatdb/public.ts';
+import type { HostContext } from '../../core/cli/client-context.ts';
 import { type Context, EXIT, folderOf } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { copyable } from '../../core/cli/invocation.ts';
@@ -22,7 +23,7 @@ import { extractState, type RestoredState, readBackup, replaceFiles } from './ba
 const MAX_NAMED = 10;
 
 /** `postern restore FILE`: restores the backup's configuration and state. */
-export function restore(file: string, options: BackupOptions, context: Context): Promise<number> {
+export function restore(file: string, options: BackupOptions, context: HostContext): Promise<number> {
   return reportFailure('Nothing was restored', options, context, async () => {
     assertSqlite();
     const path = resolve(file);
@@ -64,7 +65,7 @@ function replace(
   path: string,
   text: string,
   folder: string,
-  { environment, features }: Context,
+  { environment, features }: HostContext,
 ): { config: Config; state: RestoredState } {
   // The drafts' names are fixed, so that a restore can remove the drafts of an earlier restore that was interrupted.
   const drafts = { config: join(folder, '.restored-config.toml'), state: join(folder, '.restored-state.db') };

@@ -3,16 +3,11 @@ import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import type { SignInCode } from '../../client/access-types.ts';
 import { isPosternError, type PosternClient } from '../../client/postern-client.ts';
-import { type ClientContext, EXIT, folderOf } from '../../core/cli/context.ts';
+import type { ClientContext } from '../../core/cli/client-context.ts';
+import type { ConnectionOptions } from '../../core/cli/context.ts';
+import { EXIT, folderOf } from '../../core/cli/context.ts';
 import { printable } from '../../core/cli/output/text.ts';
-import {
-  type AtPort,
-  atPort,
-  type ConnectionOptions,
-  Refusal,
-  reportRefusal,
-  withService,
-} from '../../core/cli/service-connection.ts';
+import { type AtPort, atPort, Refusal, reportRefusal, withService } from '../../core/cli/service-connection.ts';
 import { trimmedEnd } from '../../core/model/trimmed-end.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { commandRunner } from '../../core/runtime/command.ts';

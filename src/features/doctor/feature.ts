@@ -1,4 +1,4 @@
-import type { ClientContext } from '../../core/cli/context.ts';
+import type { ClientContext } from '../../core/cli/client-context.ts';
 import { helpExamples, SERVICE_COMMANDS, secondsUpTo } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 import type { ReportCommandOptions } from './cli/report-command.ts';

@@ -1,13 +1,10 @@
 import { join } from 'node:path';
 import { PosternClient } from '../../client/postern-client.ts';
-import { type ClientContext, EXIT } from '../../core/cli/context.ts';
+import type { ClientContext } from '../../core/cli/client-context.ts';
+import type { ConnectionOptions } from '../../core/cli/context.ts';
+import { EXIT } from '../../core/cli/context.ts';
 import { json, oneLine } from '../../core/cli/output/text.ts';
-import {
-  type ConnectionOptions,
-  limitedDestinationOf,
-  Refusal,
-  reportRefusal,
-} from '../../core/cli/service-connection.ts';
+import { limitedDestinationOf, Refusal, reportRefusal } from '../../core/cli/service-connection.ts';
 import { cacheFolder } from '../../core/config/environment.ts';
 import { LIMITED_KEY } from '../../core/model/key.ts';
 import { boundedLines } from '../../core/runtime/bounded-lines.ts';

@@ -1,5 +1,5 @@
 import { install as installOn } from '../../../installer/install.ts';
-import type { ClientContext } from '../../core/cli/context.ts';
+import type { ClientContext } from '../../core/cli/client-context.ts';
 import { projectRoot, thisMachine } from '../../core/cli/this-machine.ts';
 import { typedLine } from '../../core/cli/typed-line.ts';
 import { reportErrors, settingsIn } from './on-this-machine.ts';

@@ -1,5 +1,6 @@
 import { layoutOf } from '../../../installer/install-layout.ts';
-import type { ClientContext, Context } from '../../core/cli/context.ts';
+import type { ClientContext } from '../../core/cli/client-context.ts';
+import type { Context } from '../../core/cli/context.ts';
 import type { Style } from '../../core/cli/output/style.ts';
 import { jsonLine, oneLine } from '../../core/cli/output/text.ts';
 import { shownTime } from '../../core/cli/output/time.ts';

@@ -1,7 +1,8 @@
 import type { Overview, SubjectSeries } from '../../client/overview-types.ts';
 import { isPosternError } from '../../client/postern-client.ts';
+import type { ClientContext } from '../../core/cli/client-context.ts';
 import { LABEL_COLUMNS } from '../../core/cli/commands/status-command.ts';
-import type { ClientContext, Context } from '../../core/cli/context.ts';
+import type { Context } from '../../core/cli/context.ts';
 import type { Style } from '../../core/cli/output/style.ts';
 import { type Column, table } from '../../core/cli/output/table.ts';
 import { wrapped } from '../../core/cli/output/text.ts';

@@ -1,11 +1,12 @@
 import type { PosternClient, SearchFilter, SearchHit, SearchResults } from '../../client/postern-client.ts';
 import type { Highlight, SearchReport } from '../../client/search-types.ts';
+import type { ConnectionOptions } from '../../core/cli/context.ts';
 import { EXIT } from '../../core/cli/context.ts';
 import { MESSAGE_LIST, messageRow } from '../../core/cli/output/event-line.ts';
 import { isColoured } from '../../core/cli/output/style.ts';
 import { sayTable } from '../../core/cli/output/table.ts';
 import { printable } from '../../core/cli/output/text.ts';
-import { type ConnectionOptions, Refusal, type Served } from '../../core/cli/service-connection.ts';
+import { Refusal, type Served } from '../../core/cli/service-connection.ts';
 import { isTimeZone } from '../../core/model/day-start.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { localTimeZone, pause, systemClock } from '../../core/runtime/clock.ts';

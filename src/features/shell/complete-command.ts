@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { PosternClient } from '../../client/postern-client.ts';
-import type { ClientContext } from '../../core/cli/context.ts';
+import type { ClientContext } from '../../core/cli/client-context.ts';
+import type { ConnectionOptions } from '../../core/cli/context.ts';
 import { oneLine } from '../../core/cli/output/text.ts';
-import { type ConnectionOptions, withService } from '../../core/cli/service-connection.ts';
+import { withService } from '../../core/cli/service-connection.ts';
 import { conversationName } from '../../core/cli/shown-names.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import { folded } from '../../core/model/folded.ts';

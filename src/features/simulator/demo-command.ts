@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { HostContext } from '../../core/cli/client-context.ts';
 import { type CommonOptions, type Context, EXIT, quoted } from '../../core/cli/context.ts';
 import { programText } from '../../core/cli/invocation.ts';
 import { refuseConfig, runService, withLog } from '../../core/cli/run-service.ts';
@@ -27,7 +28,7 @@ export interface DemoOptions extends CommonOptions {
 const POLL_INTERVAL_MS = 250;
 
 /** `postern demo`: runs a simulated Mac with the real gateway in front. */
-export async function demo(options: DemoOptions, context: Context): Promise<number> {
+export async function demo(options: DemoOptions, context: HostContext): Promise<number> {
   const { environment } = context;
   const { host, allowNetwork = false } = options;
   if (host !== undefined && !isLoopback(host) && !allowNetwork) {
@@ -91,7 +92,7 @@ function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<st
 }
 
 /** Returns the lines that the demo prints at its start, with suggestions of what to try. No line contains the key. */
-function introduction(url: string, config: Config, options: DemoOptions, context: Context): readonly string[] {
+function introduction(url: string, config: Config, options: DemoOptions, context: HostContext): readonly string[] {
   const folderText = folderArguments(config, options, context);
   // Without a Unix socket, other commands need the URL.
   const where = 'path' in socketOf(config) ? folderText : `${folderText} --url ${url}`;

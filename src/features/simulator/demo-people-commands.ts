@@ -1,9 +1,11 @@
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { type ClientContext, EXIT } from '../../core/cli/context.ts';
+import type { ClientContext } from '../../core/cli/client-context.ts';
+import type { ConnectionOptions } from '../../core/cli/context.ts';
+import { EXIT } from '../../core/cli/context.ts';
 import { json } from '../../core/cli/output/text.ts';
 import { conversationIdOf, recipientOf } from '../../core/cli/recipient.ts';
-import { type ConnectionOptions, Refusal, reportRefusal, withService } from '../../core/cli/service-connection.ts';
+import { Refusal, reportRefusal, withService } from '../../core/cli/service-connection.ts';
 import { readConfig } from '../../core/config/config-file.ts';
 import { demoFolder } from '../../core/config/environment.ts';
 import { type Command, reactionNamed } from './commands.ts';

@@ -1,7 +1,8 @@
 import { readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { HostContext } from '../../core/cli/client-context.ts';
 import { firstLaunch, serveConfigured } from '../../core/cli/commands/serve-command.ts';
-import type { CommonOptions, Context } from '../../core/cli/context.ts';
+import type { CommonOptions } from '../../core/cli/context.ts';
 import { withLog } from '../../core/cli/run-service.ts';
 import { readConfig } from '../../core/config/config-file.ts';
 import { configFolder } from '../../core/config/environment.ts';
@@ -18,7 +19,7 @@ const NO_ACCESS = [
  * `make run`: serves this Mac's Messages, after writing the configuration if there is none. Runs the demo instead on
  * other systems, and on a Mac without the folder of Messages.
  */
-export async function run(options: CommonOptions, context: Context): Promise<number> {
+export async function run(options: CommonOptions, context: HostContext): Promise<number> {
   const { environment, stdout } = context;
   const messagesFolder = `${environment.homeFolder}/Library/Messages`;
   if (environment.platform !== 'darwin' || failure(() => statSync(messagesFolder)) === 'ENOENT') {

@@ -2,11 +2,12 @@ import type { PosternClient } from '../../../client/postern-client.ts';
 import type { Conversation } from '../../model/conversation.ts';
 import type { Include } from '../../model/include.ts';
 import { systemClock } from '../../runtime/clock.ts';
+import type { ConnectionOptions } from '../context.ts';
 import { EXIT } from '../context.ts';
 import { withName } from '../output/event-line.ts';
 import type { Column } from '../output/table.ts';
 import { shownTime } from '../output/time.ts';
-import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
+import { Refusal, type Served } from '../service-connection.ts';
 import { conversationName, withNames } from '../shown-names.ts';
 
 export interface ConversationsOptions extends ConnectionOptions {

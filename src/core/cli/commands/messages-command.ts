@@ -2,10 +2,11 @@ import type { PosternClient } from '../../../client/postern-client.ts';
 import type { Include } from '../../model/include.ts';
 import type { Message } from '../../model/message.ts';
 import { systemClock } from '../../runtime/clock.ts';
+import type { ConnectionOptions } from '../context.ts';
 import { EXIT } from '../context.ts';
 import { MESSAGE_LIST, messageRow } from '../output/event-line.ts';
 import { conversationsToRead, personIdOf } from '../recipient.ts';
-import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
+import { Refusal, type Served } from '../service-connection.ts';
 import { withNames } from '../shown-names.ts';
 import { justBefore } from '../since.ts';
 

@@ -1,12 +1,13 @@
 import type { HeldSend, Message, ScheduledAnswer, SentMessage } from '../../../client/types.ts';
 import { type SendChoices, sendChoices } from '../../model/send-service.ts';
 import { localTimeZone, systemClock } from '../../runtime/clock.ts';
+import type { ConnectionOptions } from '../context.ts';
 import { EXIT } from '../context.ts';
 import { upload } from '../files.ts';
 import { oneLine, printable } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
 import { recipientOf } from '../recipient.ts';
-import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
+import { Refusal, type Served } from '../service-connection.ts';
 import { isReached, type WaitState, waited } from './send-wait.ts';
 
 export interface SendFlags extends ConnectionOptions, SendChoices {

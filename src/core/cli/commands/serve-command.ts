@@ -4,6 +4,7 @@ import { configFolder } from '../../config/environment.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import type { ProcessLog } from '../../runtime/log.ts';
 import { boundLogFiles } from '../../runtime/log-files.ts';
+import type { HostContext } from '../client-context.ts';
 import { type CommonOptions, type Context, EXIT } from '../context.ts';
 import { refuseConfig, runService, withLog } from '../run-service.ts';
 
@@ -13,7 +14,7 @@ export interface ServeOptions extends CommonOptions {
 }
 
 /** `postern serve`: writes the configuration at the first launch and exits (decision A2). Later launches serve. */
-export function serveCommand(options: ServeOptions, context: Context): Promise<number> {
+export function serveCommand(options: ServeOptions, context: HostContext): Promise<number> {
   return withLog(context, async (log) => {
     const folder = configFolder(options.configDir, context.environment);
     const reading = readConfig(folder, context.environment);
@@ -30,7 +31,7 @@ export async function serveConfigured(
   reading: ConfigReading,
   { supervised = false }: ServeOptions,
   log: ProcessLog,
-  context: Context,
+  context: HostContext,
 ): Promise<number> {
   if (reading.state !== 'usable') return refuseConfig(reading, supervised, log, context);
   for (const warning of reading.warnings) log.warn(warning);

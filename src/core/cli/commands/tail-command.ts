@@ -3,11 +3,12 @@ import { CHANGE_EVENT_TYPES, type ChangeEvent, type Event } from '../../model/ev
 import type { WebhookEventType } from '../../model/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { pipeTo } from '../../runtime/command.ts';
-import type { ClientContext } from '../context.ts';
+import type { ClientContext } from '../client-context.ts';
+import type { ConnectionOptions } from '../context.ts';
 import { shownEvent } from '../output/event-line.ts';
 import { json, printable } from '../output/text.ts';
 import { conversationIdOf } from '../recipient.ts';
-import type { ConnectionOptions, Served } from '../service-connection.ts';
+import type { Served } from '../service-connection.ts';
 
 export interface TailOptions extends ConnectionOptions {
   readonly after?: string;

@@ -2,12 +2,13 @@ import type { PosternClient } from '../../../client/postern-client.ts';
 import { ROW_EVENT_TYPES } from '../../model/event.ts';
 import { type HeldDelivery, type Webhook, wantsChanges, withoutPassword } from '../../model/webhook.ts';
 import { pause, systemClock } from '../../runtime/clock.ts';
+import type { ConnectionOptions } from '../context.ts';
 import { EXIT } from '../context.ts';
 import { stateStyle } from '../output/style.ts';
 import type { Column } from '../output/table.ts';
 import { oneLine } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
-import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
+import { Refusal, type Served } from '../service-connection.ts';
 import { withId } from '../shown-names.ts';
 
 const NAME: Column = { title: 'NAME', isFlexible: true, least: 6 };

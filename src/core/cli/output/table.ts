@@ -1,4 +1,4 @@
-import type { ClientContext } from '../context.ts';
+import type { Context } from '../context.ts';
 import { type Paint, painter, type Style } from './style.ts';
 import { columnsOf, fitted, oneLine } from './text.ts';
 
@@ -22,7 +22,7 @@ const MIN_COLUMNS = 4;
 
 /** Prints a table that fits the terminal. Without rows, prints `none` on stderr, so that a script does not read it. */
 export function sayTable(
-  { stdout, stderr, columns: width, paint }: ClientContext,
+  { stdout, stderr, columns: width, paint }: Context,
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   none: string,

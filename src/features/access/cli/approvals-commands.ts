@@ -1,11 +1,12 @@
 import type { Approval, ApprovalState, PosternClient } from '../../../client/postern-client.ts';
+import type { ConnectionOptions } from '../../../core/cli/context.ts';
 import { EXIT } from '../../../core/cli/context.ts';
 import { withName } from '../../../core/cli/output/event-line.ts';
 import { stateStyle } from '../../../core/cli/output/style.ts';
 import type { Column } from '../../../core/cli/output/table.ts';
 import { oneLine, printable } from '../../../core/cli/output/text.ts';
 import { shownTime } from '../../../core/cli/output/time.ts';
-import { type ConnectionOptions, Refusal, type Served } from '../../../core/cli/service-connection.ts';
+import { Refusal, type Served } from '../../../core/cli/service-connection.ts';
 import { keyNames, withId } from '../../../core/cli/shown-names.ts';
 import { typedLine } from '../../../core/cli/typed-line.ts';
 import { visible } from '../../../core/model/visible.ts';

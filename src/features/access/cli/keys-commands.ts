@@ -7,19 +7,14 @@ import {
   type NewKeyOptions,
   type PosternClient,
 } from '../../../client/postern-client.ts';
+import type { ConnectionOptions } from '../../../core/cli/context.ts';
 import { EXIT, quoted } from '../../../core/cli/context.ts';
 import { type Invocation, invocationOf } from '../../../core/cli/invocation.ts';
 import type { Column } from '../../../core/cli/output/table.ts';
 import { oneLine, printable } from '../../../core/cli/output/text.ts';
 import { shownTime } from '../../../core/cli/output/time.ts';
 import { listEntriesOf } from '../../../core/cli/recipient.ts';
-import {
-  type ConnectionOptions,
-  localConfiguration,
-  Refusal,
-  type Served,
-  serviceUrl,
-} from '../../../core/cli/service-connection.ts';
+import { localConfiguration, Refusal, type Served, serviceUrl } from '../../../core/cli/service-connection.ts';
 import type { ClientLines } from '../../../core/model/client-lines.ts';
 import type { Scope } from '../../../core/model/key.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';

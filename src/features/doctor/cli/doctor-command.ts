@@ -3,6 +3,7 @@ import { layoutOf } from '../../../../installer/install-layout.ts';
 import type { Machine } from '../../../../installer/machine.ts';
 import { portState } from '../../../../installer/port.ts';
 import { PosternClient } from '../../../client/postern-client.ts';
+import type { HostContext } from '../../../core/cli/client-context.ts';
 import { type Context, EXIT, type FolderOptions, folderOf } from '../../../core/cli/context.ts';
 import { isDemoRunning } from '../../../core/cli/demo-running.ts';
 import { copyable } from '../../../core/cli/invocation.ts';
@@ -33,7 +34,7 @@ const ADVICE = '    ';
 /** `postern doctor`: checks everything that could keep the gateway from working. Exits with 1 if it finds a problem. */
 export async function runDoctor(
   options: DoctorOptions,
-  context: Context,
+  context: HostContext,
   machine = thisMachine(context),
   check: DatabaseChecker = checkHere,
 ): Promise<number> {
@@ -46,14 +47,14 @@ export async function runDoctor(
 }
 
 /** `postern doctor` as the command line runs it: chat.db is checked in a child process. */
-export function doctorCommand(options: DoctorOptions, context: Context): Promise<number> {
+export function doctorCommand(options: DoctorOptions, context: HostContext): Promise<number> {
   return runDoctor(options, context, thisMachine(context), checkInChild);
 }
 
 /** Runs all of doctor's checks. Prints nothing. */
 export async function examine(
   options: DoctorOptions,
-  context: Context,
+  context: HostContext,
   machine: Machine,
   check: DatabaseChecker = checkHere,
 ): Promise<readonly Finding[]> {
@@ -69,7 +70,7 @@ export async function examine(
 
 async function findingsOf(
   options: DoctorOptions,
-  context: Context,
+  context: HostContext,
   machine: Machine,
   check: DatabaseChecker,
 ): Promise<readonly Finding[]> {

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { layoutOf } from '../../../../installer/install-layout.ts';
 import { PosternClient } from '../../../client/postern-client.ts';
-import { type Context, EXIT, folderOf } from '../../../core/cli/context.ts';
+import type { HostContext } from '../../../core/cli/client-context.ts';
+import { EXIT, folderOf } from '../../../core/cli/context.ts';
 import { json } from '../../../core/cli/output/text.ts';
 import { projectRoot, thisMachine } from '../../../core/cli/this-machine.ts';
 import { readConfig } from '../../../core/config/config-file.ts';
@@ -31,7 +32,7 @@ const WATCH_SECONDS_AFTER_SEND = 75;
  */
 export async function reportCommand(
   options: ReportCommandOptions,
-  context: Context,
+  context: HostContext,
   machine = thisMachine(context),
 ): Promise<number> {
   const { sendToMe, prompt = false } = options;

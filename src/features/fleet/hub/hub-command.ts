@@ -1,11 +1,12 @@
+import type { HostContext } from '../../../core/cli/client-context.ts';
 import { firstLaunch, type ServeOptions } from '../../../core/cli/commands/serve-command.ts';
-import { type Context, EXIT, quoted } from '../../../core/cli/context.ts';
+import { EXIT, quoted } from '../../../core/cli/context.ts';
 import { refuseConfig, runService, withLog } from '../../../core/cli/run-service.ts';
 import { readConfig } from '../../../core/config/config-file.ts';
 import { configFolder } from '../../../core/config/environment.ts';
 
 /** `postern hub`: runs a hub, as `postern serve` runs the service of a Mac. */
-export function runHub({ configDir, supervised = false }: ServeOptions, context: Context): Promise<number> {
+export function runHub({ configDir, supervised = false }: ServeOptions, context: HostContext): Promise<number> {
   return withLog(context, async (log) => {
     const { environment, stdout } = context;
     const folder = configFolder(configDir, environment);

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type ClientContext, EXIT } from '../../../core/cli/context.ts';
+import type { ClientContext } from '../../../core/cli/client-context.ts';
+import { EXIT } from '../../../core/cli/context.ts';
 import { count, gathered, helpExamples, nonEmpty, type Runs } from '../../../core/cli/declaration.ts';
 import { errorCode, isAppError } from '../../../core/model/errors.ts';
 import { isMember } from '../protocol/names.ts';

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
-import { type ClientContext, type CommonOptions, type Context, EXIT, quoted } from '../../../core/cli/context.ts';
+import type { ClientContext } from '../../../core/cli/client-context.ts';
+import { type CommonOptions, type Context, EXIT, quoted } from '../../../core/cli/context.ts';
 import { programText } from '../../../core/cli/invocation.ts';
 import { configFolder } from '../../../core/config/environment.ts';
 import { AppError, isAppError } from '../../../core/model/errors.ts';

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type ClientContext, type CommonOptions, EXIT, quoted } from '../../../core/cli/context.ts';
+import type { ClientContext } from '../../../core/cli/client-context.ts';
+import { type CommonOptions, EXIT, quoted } from '../../../core/cli/context.ts';
 import { checkConfigText, configPath, readConfig, replaceFile } from '../../../core/config/config-file.ts';
 import { configFolder, type Environment } from '../../../core/config/environment.ts';
 import { AppError, isAppError } from '../../../core/model/errors.ts';

@@ -1,4 +1,5 @@
-import { type ClientContext, EXIT } from '../../../core/cli/context.ts';
+import type { ClientContext } from '../../../core/cli/client-context.ts';
+import { EXIT } from '../../../core/cli/context.ts';
 import { type Column, sayTable } from '../../../core/cli/output/table.ts';
 import { json, printable } from '../../../core/cli/output/text.ts';
 import { shownSpan } from '../../../core/cli/output/time.ts';

@@ -1,6 +1,7 @@
-import type { ClientContext } from '../../../core/cli/context.ts';
+import type { ClientContext } from '../../../core/cli/client-context.ts';
+import type { ConnectionOptions } from '../../../core/cli/context.ts';
 import { jsonLine, oneLine } from '../../../core/cli/output/text.ts';
-import { type ConnectionOptions, limitedDestinationOf, reportRefusal } from '../../../core/cli/service-connection.ts';
+import { limitedDestinationOf, reportRefusal } from '../../../core/cli/service-connection.ts';
 import { boundedLines } from '../../../core/runtime/bounded-lines.ts';
 import { McpPipe } from './mcp-pipe.ts';
 

@@ -98,18 +98,26 @@ test('a message that is still to be sent is not the newest, and one year is no c
   );
 });
 
+test('pages of a named group get the names that Contacts learns later', async () => {
+  const { chatDb } = hostileChat(join(root, 'named'));
+  const folder = join(root, 'named', 'archive');
+  await archived(chatDb, folder, { html: true });
+  const nameOf = (address: string) => (address === '+15550101' ? 'Ana Silva' : undefined);
+  await archived(chatDb, folder, { html: true, names: { nameOf } });
+  const [page = ''] = pagesIn(folder).filter((path) => path.endsWith('2026.html'));
+  expect(readFileSync(join(folder, page), 'utf8')).toContain('Ana Silva');
+});
+
+const calendar = new Calendar('UTC');
+
 test('a year with too many messages has a page for each month, and a month several', () => {
+  const months = [
+    ['01', 1],
+    ['03', 3],
+    ['12', 1],
+  ] as const;
   const named = (max: number) =>
-    pagesOf(
-      '2026',
-      [
-        ['01', 1],
-        ['03', 3],
-        ['12', 1],
-      ],
-      new Calendar('UTC'),
-      max,
-    ).map(({ name, title, count }) => [name, title, count]);
+    pagesOf('2026', months, calendar, max).map(({ name, title, count }) => [name, title, count]);
   expect(named(3)).toEqual([
     ['2026-01.html', 'January', 1],
     ['2026-03.html', 'March', 3],
@@ -119,6 +127,9 @@ test('a year with too many messages has a page for each month, and a month sever
     ['2026-03.html', 'March, part 1', 2],
     ['2026-03-2.html', 'March, part 2', 1],
   ]);
+  // The dates of messages can move to another year, but not their lines.
+  const moved = pagesOf('2026', [...months, ['03', 4]], calendar, 3).map(({ name }) => name.slice('2026-'.length));
+  expect(moved).toEqual(['01.html', '03.html', '12.html', '03-2.html', '03-3.html']);
 });
 
 test('each page of a year goes on where the page before it ended, in order of date', async () => {

@@ -152,12 +152,12 @@ class Conversation {
   }
 
   /**
-   * Returns the mark of a year's pages: a hash of the page layout's version, the year's lines, the conversation's title
-   * and the names of all the conversation's pages. If the mark changes, the pages are rebuilt.
+   * Returns the mark of a year's pages: a hash of the page layout's version, the year's lines, the conversation's
+   * title, its people and the names of all its pages. If the mark changes, the pages are rebuilt.
    */
   markOf({ head }: ChainRecord): string {
     const names = this.years.flatMap(({ pages }) => pages.map(({ name }) => name));
-    return hash('sha256', [VERSION, head.hash, this.title, ...names].join('\n'), 'hex').slice(0, 32);
+    return hash('sha256', [VERSION, head.hash, this.title, this.subtitle, ...names].join('\n'), 'hex').slice(0, 32);
   }
 }
 
@@ -175,13 +175,17 @@ export function pagesOf(
   calendar: Pick<Calendar, 'month'>,
   max = MAX_MESSAGES,
 ): readonly YearPage[] {
+  // A message keeps its file when its date moves to another year, so a month can occur twice.
+  const parts = new Map<string, number>();
   return months.flatMap(([month, total]) => {
     const title = calendar.month(`${year}-${month}-15T00:00:00Z`);
-    if (total <= max) return [{ name: `${year}-${month}.html`, title, count: total }];
-    return Array.from({ length: Math.ceil(total / max) }, (_, part) => ({
-      name: `${year}-${month}${part === 0 ? '' : `-${part + 1}`}.html`,
-      title: `${title}, part ${part + 1}`,
-      count: Math.min(max, total - part * max),
+    const before = parts.get(month) ?? 0;
+    const pages = Math.ceil(total / max);
+    parts.set(month, before + pages);
+    return Array.from({ length: pages }, (_, at) => ({
+      name: `${year}-${month}${before + at === 0 ? '' : `-${before + at + 1}`}.html`,
+      title: before + pages === 1 ? title : `${title}, part ${before + at + 1}`,
+      count: Math.min(max, total - at * max),
     }));
   });
 }

@@ -97,7 +97,7 @@ export class Updates implements ConsumerTask<undefined> {
    * later search or walk will find them again.
    */
   repair(keys: readonly DocumentKey[]): void {
-    for (const { id, row } of keys.slice(0, MAX_REPAIRS - this.#waiting.length)) {
+    for (const { id, row } of keys.slice(0, Math.max(0, MAX_REPAIRS - this.#waiting.length))) {
       this.#waiting.push({ row, document: id });
     }
     if (keys.length > 0) void this.#write();

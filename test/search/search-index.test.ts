@@ -1,7 +1,9 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import type { SqlValue } from '../../src/core/runtime/sqlite.ts';
+import { IndexReader } from '../../src/features/search/index/index-source.ts';
 import { expressionOf } from '../../src/features/search/query/expression.ts';
+import { Finder } from '../../src/features/search/query/finder.ts';
 import { appleNs } from '../support/chat-fixture.ts';
 import { contentVectors, storedValue } from '../support/content-vectors.ts';
 import { bodies, ids, searchFixture } from '../support/search-fixture.ts';
@@ -311,4 +313,23 @@ test('each file of the index is made known when it is opened, also one that take
   await start();
   await complete();
   expect(opened).toEqual([path, path]);
+});
+
+test('a page of one hit needs few reads, however many documents do not match', async () => {
+  const { connection, path, fixture, ask } = await indexed(...Array.from({ length: 600 }, (_, n) => `word ${n}`));
+  const source = new IndexReader(connection);
+  let reads = 0;
+  const finder = new Finder({
+    conversations: (rows) => source.conversations(rows),
+    searchable: (...asked) => {
+      reads += 1;
+      return source.searchable(...asked);
+    },
+  });
+  const [conversation] = source.conversations([1]);
+  const query = ask('word', { without: [conversation ?? ''] });
+  expect(finder.find(path, query, { limit: 1 })).toEqual({ items: [], stale: [] });
+  expect(reads).toBeLessThan(10);
+  finder.close();
+  fixture.close();
 });

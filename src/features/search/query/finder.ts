@@ -18,6 +18,8 @@ import { excludedOf, expressionOf, isAsked, sequencesOf } from './expression.ts'
  * the next page continues after them.
  */
 const MAX_CANDIDATES = 20_000;
+/** Minimum number of documents examined at once, after those of the first read: few if its hits fill the page. */
+const MIN_BATCH = 200;
 
 export interface Found extends Page<SearchHit> {
   /** Documents that no longer match their messages. */
@@ -49,7 +51,8 @@ export class Finder {
     let end = cursor === undefined ? before : Math.min(before, idOf(cursor));
     let shown = end;
     for (let looked = 0; looked < MAX_CANDIDATES; ) {
-      const candidates = index.documents(expression, from, end, limit + 1);
+      const batch = Math.max(limit + 1, looked === 0 ? 0 : MIN_BATCH);
+      const candidates = index.documents(expression, from, end, batch);
       const meant = this.#inConversations(query, candidates);
       const messages = this.#source.searchable(
         meant.map(({ row }) => row),
@@ -68,7 +71,7 @@ export class Finder {
           shown = id;
         }
       }
-      if (candidates.length <= limit) return { items, stale };
+      if (candidates.length < batch) return { items, stale };
       end = candidates.at(-1)?.id ?? end;
       looked += candidates.length;
     }

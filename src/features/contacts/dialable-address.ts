@@ -10,9 +10,13 @@ const SHORT_CODES = new Set(
 );
 /**
  * The trunk prefixes that are dialled before national numbers within a country. Key: the calling code. A country that
- * is not listed uses 0. The prefix is empty if numbers keep their leading 0 when dialled from abroad, as in Italy.
+ * is not listed uses 0. The prefix is empty if numbers keep their leading 0 when dialled from abroad, as in Italy (39),
+ * San Marino (378), Côte d'Ivoire (225), Burkina Faso (226), Benin (229) and the Congo (242).
  */
-const TRUNK_PREFIXES: Readonly<Record<string, string>> = lookupTable({ 1: '1', 7: '8', 36: '06', 39: '', 378: '' });
+const TRUNK_PREFIXES: Readonly<Record<string, string>> = lookupTable({
+  ...{ 1: '1', 7: '8', 36: '06' },
+  ...{ 39: '', 225: '', 226: '', 229: '', 242: '', 378: '' },
+});
 /**
  * Number of digits in a national number that includes its trunk prefix. Key: the calling code. A national number of
  * another length has no trunk prefix, even if it begins with the same digit as the prefix.

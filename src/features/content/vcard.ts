@@ -21,7 +21,8 @@ export function contactOf(text: string): ContactCard | undefined {
   const organization = fieldsOf(first('ORG')).filter(Boolean).join(', ');
   return {
     ...present({ name: name || undefined, organization: organization || undefined }),
-    phones: all('TEL'),
+    // vCard 4 may have a URI (RFC 6350, 6.4.1).
+    phones: distinct(all('TEL').map((value) => value.replace(/^tel:/i, ''))),
     emails: all('EMAIL'),
   };
 }
@@ -54,7 +55,9 @@ function coordinatesIn(url = ''): Pick<LocationPin, 'latitude' | 'longitude'> {
  * vCard. A line that begins with a space or a tab continues the previous one.
  */
 function linesOf(text: string): readonly CardLine[] | undefined {
-  const lines = text.replace(/\r?\n[ \t]/g, '').split(/\r?\n/);
+  const lines = withoutQuoting(text)
+    .replace(/\r?\n[ \t]/g, '')
+    .split(/\r?\n/);
   if (lines[0]?.trim().toUpperCase() !== 'BEGIN:VCARD') return undefined;
   return lines.flatMap((line) => {
     const colon = line.indexOf(':');
@@ -62,6 +65,31 @@ function linesOf(text: string): readonly CardLine[] | undefined {
     const [property = ''] = line.slice(0, colon).split(';', 1);
     return [{ name: property.slice(property.indexOf('.') + 1).toUpperCase(), value: line.slice(colon + 1) }];
   });
+}
+
+/**
+ * A quoted-printable property of vCard 2.1, and its value with all lines of it: each but the last ends with `=`. The
+ * lookahead keeps the time linear for a line without a colon.
+ */
+const QUOTED = /^(?=[^:\r\n]*:)([^:\r\n]*;(?:ENCODING=)?QUOTED-PRINTABLE[^:\r\n]*):((?:[^\r\n]*=\r?\n)*[^\r\n]*)/gim;
+
+/** Decodes quoted-printable values. Line breaks in them become `\n`, as in vCard 3. */
+function withoutQuoting(text: string): string {
+  return text.replace(QUOTED, (_, property: string, value: string) => {
+    const charset = /;CHARSET="?([^;"]+)/i.exec(property)?.[1];
+    const bytes = value
+      .replace(/=\r?\n/g, '')
+      .replace(/=([0-9A-F]{2})/gi, (_quoted, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+    return `${property}:${decoded(Buffer.from(bytes, 'latin1'), charset).replace(/\r?\n/g, '\\n')}`;
+  });
+}
+
+function decoded(bytes: Buffer, charset: string | undefined): string {
+  try {
+    return new TextDecoder(charset).decode(bytes);
+  } catch {
+    return bytes.toString('utf8');
+  }
 }
 
 /** Splits a value at its semicolons and returns the fields, without escapes. */

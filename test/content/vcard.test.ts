@@ -1,0 +1,35 @@
+import { expect, test } from '@jest/globals';
+import { contactOf, locationOf } from '../../src/features/content/vcard.ts';
+
+const card = (...lines: readonly string[]): string => ['BEGIN:VCARD', ...lines, 'END:VCARD', ''].join('\r\n');
+
+test('a card of vCard 2.1 is decoded, over soft line breaks and in its charset', () => {
+  const text = card(
+    'VERSION:2.1',
+    'N;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:=C3=85ngstr=',
+    '=C3=B6m;Zo=C3=AB;;;',
+    'ORG;QUOTED-PRINTABLE;CHARSET=ISO-8859-1:Caf=e9;B=FCro=',
+    ' 2',
+    'NOTE;ENCODING=QUOTED-PRINTABLE:first=0D=0ATEL:1',
+    'TEL;CELL:+15550100',
+    'PHOTO;ENCODING=BASE64;TYPE=JPEG:',
+    ' /9j/4AAQ=',
+    '',
+    'EMAIL;INTERNET;CHARSET=nothing;QUOTED-PRINTABLE:zo=65=40example.com',
+  );
+  expect(contactOf(text)).toEqual({
+    ...{ name: 'Zoë Ångström', organization: 'Café, Büro 2' },
+    ...{ phones: ['+15550100'], emails: ['zoe@example.com'] },
+  });
+});
+
+test('a number that is a URI is a number', () => {
+  const contact = contactOf(
+    card('VERSION:4.0', 'FN:Ana', 'TEL;VALUE=uri;TYPE="voice,home":tel:+1-555-0100', 'TEL:+1-555-0100'),
+  );
+  expect(contact).toEqual({ name: 'Ana', phones: ['+1-555-0100'], emails: [] });
+});
+
+test('a folded line that breaks behind an equals sign is whole', () => {
+  expect(locationOf(card('URL:https://maps.example/?ll=', ' 59.3,18.1'))).toMatchObject({ latitude: 59.3 });
+});

@@ -19,6 +19,8 @@ let service: Service;
 let browser: Browser | undefined;
 let page: Page;
 let ids: readonly string[] = [];
+/** Sends an event to the page, besides those of the service. */
+let report = (_event: object): void => {};
 
 beforeAll(async () => {
   if (CHROMIUM === undefined) return;
@@ -36,6 +38,10 @@ beforeAll(async () => {
   });
   service = await Service.start({ chatDbPath: fixture.path });
   ({ browser, page } = await openPage(CHROMIUM));
+  await page.routeWebSocket(/ws/, (socket) => {
+    socket.connectToServer();
+    report = (event) => socket.send(JSON.stringify(event));
+  });
   await page.goto(`http://127.0.0.1:${service.port}/console#key=${encodeURIComponent(KEY)}`);
   await page.locator('#views a', { hasText: 'Messages' }).click();
   await page.locator('#conversation-list a').first().waitFor();
@@ -98,6 +104,29 @@ describe('scrolling in the console', () => {
       seen.observe(list, { childList: true });
     })`);
     expect(moved).toBeLessThan(30);
+  });
+
+  inBrowser('reads the thread again from where the person reads when many messages have changed', async () => {
+    await page.reload();
+    await eventually(async () => expect((await shown()).at(-1)).toBe(ids.at(-1)));
+    await eventually(async () => {
+      await page.evaluate(`document.getElementById('message-list').scrollTop = 0`);
+      expect((await shown()).length).toBeGreaterThan(120);
+    });
+    const place = `(() => {
+      const list = document.getElementById('message-list');
+      const { top } = list.getBoundingClientRect();
+      const item = [...list.querySelectorAll('[data-id]')].find((each) => each.getBoundingClientRect().bottom > top);
+      return [item.dataset.id, Math.round((item.getBoundingClientRect().top - top) / 10)];
+    })()`;
+    await page.evaluate(`document.getElementById('message-list').scrollTop = 1500`);
+    const before = await page.evaluate(place);
+    await page.evaluate(`document.querySelector('#message-list [data-id]').title = 'as it was'`);
+    report({ type: 'messages.changed', data: { first_row: 1, last_row: 2, count: 2 } });
+    await page.locator('#message-list [title="as it was"]').waitFor({ state: 'detached' });
+    await page.locator('#message-list:not([aria-busy])').waitFor();
+    expectOnePiece(await shown());
+    expect(await page.evaluate(place)).toEqual(before);
   });
 
   inBrowser('goes both ways from a message in the middle that the address names', async () => {

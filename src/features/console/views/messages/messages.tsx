@@ -37,7 +37,8 @@ import { openState, PHONE, recipient } from './open-state.ts';
 import { noteTime, readScheduled, showScheduled } from './scheduled.tsx';
 import { focusSearch, Results, SearchForm, takeWanted } from './search.tsx';
 import { SpeakBox } from './speak.tsx';
-import { ThreadLog, thread } from './thread.tsx';
+import { thread } from './thread.tsx';
+import { ThreadLog } from './thread-log.tsx';
 import { focusRecipient, ToLine } from './to-line.tsx';
 
 export { writeIn } from './composer.tsx';

@@ -45,6 +45,10 @@ export class MessageItem {
     return this.#shown.message.id;
   }
 
+  get message(): Message {
+    return this.#shown.message;
+  }
+
   /** Reports whether Messages will send this message only after the time of `other`. */
   isLaterThan(other: MessageItem): boolean {
     const { details, timestamp } = this.#shown.message;

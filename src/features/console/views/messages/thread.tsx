@@ -2,7 +2,6 @@
 // by hand, because its scroll position must stay with a message while pages come and go at both ends.
 
 import { signal } from '@preact/signals';
-import type { VNode } from 'preact';
 import type { Message } from '../../../../core/model/message.ts';
 import type { Reaction } from '../../../../core/model/reaction.ts';
 import { toast } from '../../parts/toast.ts';
@@ -26,6 +25,8 @@ const MAX_SHOWN = 400;
 const AT_ONCE = 20;
 /** Distance from an end, in pixels, at which the next page loads. */
 const NEAR = 600;
+
+const topOf = ({ element }: MessageItem): number => element.getBoundingClientRect().top;
 
 class Thread {
   /** True if newer messages exist than those that are shown. */
@@ -72,7 +73,7 @@ class Thread {
     this.#list.replaceChildren();
     this.#openId = id;
     this.#hasOlder = false;
-    await this.#show(wanted, isPreview);
+    await this.#show(wanted, (found) => this.mark(found, isPreview));
   }
 
   /** Shows sends that are still to be made, soonest first. */
@@ -100,13 +101,24 @@ class Thread {
     this.#render();
   }
 
-  /** Reloads the newest messages of the open conversation. Does nothing while the list shows only older messages. */
+  /**
+   * Reloads the messages of the open conversation from the first visible one on, which stays where it is. Does nothing
+   * while the list shows only older messages.
+   */
   async reload(): Promise<void> {
-    if (this.#openId !== '' && !this.hasNewer.value) await this.#show();
+    if (this.#openId === '' || this.hasNewer.value) return;
+    const first = this.#isAtEnd() ? undefined : this.#firstVisible();
+    const top = first === undefined ? 0 : topOf(first);
+    await this.#show(first?.message, (id) => {
+      const same = this.#find(id);
+      if (same !== undefined) this.#list.scrollTop += topOf(same) - top;
+    });
   }
 
-  async #show(wanted?: Message, isPreview = false): Promise<void> {
+  /** `place` scrolls to the wanted message. */
+  async #show(wanted?: Message, place?: (id: string) => void): Promise<void> {
     const own = this.#openings;
+    const before = new Set(this.#items());
     this.expect();
     try {
       const { items, next, isNewest } = await around(this.#openId, wanted);
@@ -114,7 +126,7 @@ class Thread {
       if (own !== this.#openings) return;
       // Puts messages that arrived as events during the request after the loaded ones.
       const known = new Set(items.map(({ id }) => id));
-      const later = isNewest ? this.#items().filter(({ id }) => !known.has(id)) : [];
+      const later = isNewest ? this.#items().filter((item) => !known.has(item.id) && !before.has(item)) : [];
       this.#pages = [{ items: items.map((one) => this.#make(one)), cursor: cursorIn(next) }];
       for (const item of later) this.#append(item);
       this.#hasOlder = isNewest ? next !== undefined : true;
@@ -123,7 +135,7 @@ class Thread {
       this.#list.classList.toggle('bare', this.#items().length === 0);
       this.#wasAtEnd = wanted === undefined;
       if (wanted === undefined) this.#toEnd();
-      else this.mark(wanted.id, isPreview);
+      else place?.(wanted.id);
       // A list that is too short to scroll causes no scroll event, so its next page is loaded here.
       this.noteScroll();
     } catch (error) {
@@ -211,13 +223,16 @@ class Thread {
    * screen.
    */
   #keepingPlace(added: readonly MessageItem[], change: () => void): void {
-    const { top } = this.#list.getBoundingClientRect();
-    const isAdded = new Set(added);
-    const placeOf = ({ element }: MessageItem): DOMRect => element.getBoundingClientRect();
-    const anchor = this.#items().find((item) => !isAdded.has(item) && placeOf(item).bottom > top);
-    const before = anchor && placeOf(anchor).top;
+    const anchor = this.#firstVisible(new Set(added));
+    const before = anchor && topOf(anchor);
     change();
-    if (anchor?.element.isConnected && before !== undefined) this.#list.scrollTop += placeOf(anchor).top - before;
+    if (anchor?.element.isConnected && before !== undefined) this.#list.scrollTop += topOf(anchor) - before;
+  }
+
+  #firstVisible(except?: ReadonlySet<MessageItem>): MessageItem | undefined {
+    const { top } = this.#list.getBoundingClientRect();
+    const isVisible = ({ element }: MessageItem): boolean => element.getBoundingClientRect().bottom > top;
+    return this.#items().find((item) => !except?.has(item) && isVisible(item));
   }
 
   /** Puts the items into the list. Those that stay are not taken out, or the browser would lay them out again. */
@@ -321,29 +336,3 @@ class Thread {
 }
 
 export const thread = new Thread();
-
-/** The list of messages, and the button that leaves older ones. */
-export const ThreadLog = (): VNode => (
-  <>
-    <ol
-      id="message-list"
-      class="log scroll"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs a way to scroll it by keyboard.
-      tabIndex={0}
-      aria-label="Messages, oldest first"
-      ref={(list) => {
-        if (list !== null) thread.attach(list);
-      }}
-      onScroll={() => thread.noteScroll()}
-    />
-    <button
-      type="button"
-      id="newest-messages"
-      class="btn"
-      hidden={!thread.hasNewer.value}
-      onClick={() => void thread.open(thread.openId)}
-    >
-      Show the newest messages
-    </button>
-  </>
-);

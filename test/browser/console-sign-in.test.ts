@@ -189,3 +189,29 @@ inBrowser('a key is kept while too much was asked, and signs in by itself once i
   expect(await kept()).toEqual([key, '']);
   expectRefusal(429);
 });
+
+inBrowser('shows nothing of an earlier key to the key that signs in after it', async () => {
+  const { page, key, client } = there();
+  const { id, key: agents } = await client.keys.add({ name: 'for Ana', preset: 'reader', read: ['+15550100'] });
+  await signIn(agents);
+  await page.locator('#views a', { hasText: 'Messages' }).click();
+  await page.locator('#conversation-list a').first().waitFor();
+  await page.locator('#message-none').waitFor();
+  await client.keys.revoke(id);
+  await page.locator('#key').waitFor();
+  there().complaints.splice(0);
+  await signIn(key);
+  await page.locator('#conversation-list', { hasText: 'Garden' }).waitFor();
+});
+
+inBrowser('a kept key signs in by itself once Postern has started', async () => {
+  const { page, key } = there();
+  await signIn(key);
+  await page.route('**/api/v1/**', (route) => route.abort());
+  await page.reload();
+  await page.locator('#key-error', { hasText: 'Postern does not answer.' }).waitFor();
+  await page.unroute('**/api/v1/**');
+  there().complaints.splice(0);
+  await page.locator('#views a').first().waitFor();
+  there().complaints.splice(0);
+});

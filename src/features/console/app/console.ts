@@ -21,7 +21,7 @@ import { prepareTimes, reasonOf } from '../service/words.ts';
 import { followAddress, keyToEnter } from './address-key.tsx';
 import { element } from './element.ts';
 import { coming, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
-import { health, isEntering, keyField, refusal, rememberField, SignIn } from './sign-in.tsx';
+import { health, isEntering, isUntouched, keyField, refusal, rememberField, SignIn } from './sign-in.tsx';
 import { viewStyles } from './styles.ts';
 
 interface Loaded {
@@ -64,6 +64,8 @@ const SKELETON_MS = 150;
 const made = new Map<string, Promise<View>>();
 let shown: View | undefined;
 let isIn = false;
+/** True once this document has shown views. */
+let wasIn = false;
 /** Counts the calls of `showView`. A call that has to wait shows its view only if no other call followed. */
 let turns = 0;
 /** Counts the calls of `enter`. */
@@ -80,6 +82,9 @@ async function enter(candidate: string): Promise<void> {
     // Another key was entered while this one waited for an answer.
     if (own !== entries) return;
     keepKey(candidate, rememberField.current?.checked ?? isRemembered());
+    // What the page has is of another key, or has a gap.
+    if (wasIn) return location.reload();
+    wasIn = true;
     isEntering.value = false;
     isIn = true;
     setViews([...navigationItems().map(({ view }) => view), 'settings']);
@@ -96,7 +101,8 @@ async function enter(candidate: string): Promise<void> {
   } catch (error) {
     if (own !== entries) return;
     leave(statusOf(error) === 401 ? WRONG_KEY : reasonOf(error), statusOf(error) === 401);
-    if (isAway(error)) setTimeout(() => own === entries && void enter(candidate), AWAY_S * 1000);
+    if (isAway(error))
+      setTimeout(() => own === entries && isUntouched(candidate) && void enter(candidate), AWAY_S * 1000);
   }
 }
 
@@ -116,8 +122,8 @@ async function begin(): Promise<void> {
   await checkHealth();
 }
 
-/** Reports whether the service that the page shows is away for now, as the one in front of it says. */
-const isAway = (error: unknown): boolean => placeName !== undefined && statusOf(error) === 503;
+/** Reports whether the service cannot answer for now: it is still starting, or its Mac is away. */
+const isAway = (error: unknown): boolean => [0, 503].includes(statusOf(error) ?? -1);
 
 async function newestPosition({ newest_event: newest }: StatusReport): Promise<Position> {
   const offset = isCapable('changes') ? await newestOffset() : undefined;
@@ -126,7 +132,7 @@ async function newestPosition({ newest_event: newest }: StatusReport): Promise<P
 
 /** Listens as soon as the service knows its events, if it says that it cannot now. */
 function listenLater(error: unknown): undefined {
-  if (statusOf(error) !== 503) throw error;
+  if (!isAway(error)) throw error;
   setTimeout(() => void restart(), AWAY_S * 1000);
 }
 
@@ -142,7 +148,7 @@ async function restart(): Promise<void> {
     made.clear();
     await showView();
   } catch (error) {
-    if (statusOf(error) === 503) listenLater(error);
+    if (isAway(error)) listenLater(error);
     else leave(reasonOf(error), statusOf(error) === 401);
   }
 }

@@ -18,6 +18,9 @@ export const health = signal<{ readonly isGood: boolean; readonly text: string }
 export const keyField = createRef<HTMLInputElement>();
 export const rememberField = createRef<HTMLInputElement>();
 
+/** Reports whether nobody is typing another key into the form. */
+export const isUntouched = (key: string): boolean => ['', key].includes(keyField.current?.value ?? '');
+
 /** The address of the icon, which the service has given a version. */
 const ICON = document.querySelector<HTMLLinkElement>('link[rel="icon"]')?.href;
 

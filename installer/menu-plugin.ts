@@ -63,31 +63,43 @@ export async function linkMenuPlugin(machine: Machine, layout: Layout): Promise<
   }
   for (const { name, folder, refreshUrl } of programs) {
     const link = join(folder, NAME);
-    if (isForeign(link, layout)) {
-      machine.stdout(
-        `Postern did not make ${link} and leaves it alone. To have the menu bar item in ${name}, remove that file first.`,
-      );
+    try {
+      if (isForeign(link, layout)) {
+        machine.stdout(
+          `Postern did not make ${link} and leaves it alone. To have the menu bar item in ${name}, remove that file first.`,
+        );
+        continue;
+      }
+      rmSync(link, { force: true });
+      symlinkSync(layout.menuPlugin, link);
+    } catch (error) {
+      machine.stdout(`No menu bar item in ${name}: ${reasonOf(error)}.`);
       continue;
     }
-    rmSync(link, { force: true });
-    symlinkSync(layout.menuPlugin, link);
     machine.stdout(`Menu bar item: linked into ${name}.`);
     await machine.run('open', ['-g', refreshUrl]);
   }
 }
 
-/** Removes Postern's links from the plugin folders. Returns how many it removed. */
-export async function unlinkMenuPlugin(machine: Machine, layout: Layout): Promise<number> {
-  let count = 0;
+/** Removes Postern's links from the plugin folders. Returns a line for each link that it could not remove. */
+export async function unlinkMenuPlugin(machine: Machine, layout: Layout): Promise<readonly string[]> {
+  const left: string[] = [];
   for (const { folder, refreshUrl } of await menuPrograms(machine)) {
     const link = join(folder, NAME);
-    if (lstatSync(link, { throwIfNoEntry: false }) === undefined || isForeign(link, layout)) continue;
-    rmSync(link);
-    count += 1;
+    try {
+      if (lstatSync(link, { throwIfNoEntry: false }) === undefined || isForeign(link, layout)) continue;
+      rmSync(link);
+    } catch (error) {
+      left.push(`${link}: ${reasonOf(error)}. Remove it yourself.`);
+      continue;
+    }
+    machine.stdout('Removed the menu bar item.');
     await machine.run('open', ['-g', refreshUrl]);
   }
-  return count;
+  return left;
 }
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function isForeign(link: string, layout: Layout): boolean {
   const found = lstatSync(link, { throwIfNoEntry: false });

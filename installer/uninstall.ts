@@ -30,7 +30,7 @@ export async function uninstall(machine: Machine, { purge }: UninstallOptions): 
 async function uninstallOne(machine: Machine, layout: Layout, { purge }: UninstallOptions): Promise<void> {
   const left: string[] = [];
   left.push(...(await stopAgent(machine)));
-  if ((await unlinkMenuPlugin(machine, layout)) > 0) machine.stdout('Removed the menu bar item.');
+  left.push(...(await unlinkMenuPlugin(machine, layout)));
   left.push(...unlinkShellFiles(machine, layout));
   // Resets permissions before removing the bundle, because tccutil looks the bundle up by its identifier.
   if (purge) left.push(...(await forgetPermissions(machine, layout)));

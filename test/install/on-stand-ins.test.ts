@@ -347,6 +347,15 @@ describe('launchd that refuses', () => {
   });
 });
 
+test('an installation that cannot link into a plugin folder says so and goes on, and so does a removal', async () => {
+  const mac = await newMac();
+  mac.keep('swiftbar-folder', mac.keep('no-folder', ''));
+  await install(mac.machine(), mac.options());
+  expect(mac.said.join('\n')).toMatch(/^No menu bar item in SwiftBar: ENOTDIR[\s\S]+^Postern is running at /m);
+  await expect(uninstall(mac.machine(), { purge: true })).rejects.toThrow(/^Not everything.*\n.*ENOTDIR.*$/);
+  expect(remains(mac)).toEqual([]);
+});
+
 describe('an uninstallation', () => {
   test('while running removes everything but configuration and state', async () => {
     const mac = await newMac();

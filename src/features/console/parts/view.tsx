@@ -28,9 +28,12 @@ export function viewOf(
 
 /** Calls `read` at intervals while the view is on the screen, until it has left the document. */
 export function whileShown(root: HTMLElement, everyMs: number, read: () => Promise<unknown>): void {
+  let wasThere = false;
   const timer = setInterval(() => {
-    if (!root.isConnected) clearInterval(timer);
-    else if (!document.hidden && !root.hidden) void read().catch(() => {});
+    // Another view may have been chosen before this one was in the document.
+    if (!root.isConnected && wasThere) clearInterval(timer);
+    wasThere = root.isConnected;
+    if (wasThere && !document.hidden && !root.hidden) void read().catch(() => {});
   }, everyMs);
 }
 

@@ -1,6 +1,6 @@
 // All clients share one limit on requests. So the page makes few requests that the user did not ask for.
 
-const OWN_PER_MINUTE = 20;
+const LEAST_OWN = 20;
 /**
  * If the service allows fewer requests than this in the rest of the minute, the page makes requests only when the user
  * clicks something.
@@ -12,20 +12,31 @@ const asked: number[] = [];
 let left = Number.POSITIVE_INFINITY;
 let leftUntil = 0;
 
-/** Reports whether the page may make a request without a click, and counts that request. */
-export function mayAskByItself(): boolean {
+/** The requests that the page may make in a minute without a click: a third of all that the service allows. */
+const ownPerMinute = (): number => Math.max(LEAST_OWN, Math.floor((perMinute ?? 0) / 3));
+
+/** Returns the number of requests that the page made without a click in the last minute. */
+function ownAsked(): number {
   const now = performance.now();
   while (asked[0] !== undefined && now - asked[0] > MINUTE_MS) asked.shift();
-  if (asked.length >= OWN_PER_MINUTE || isScarce()) return false;
-  asked.push(now);
+  return asked.length;
+}
+
+/** Counts a request that the page makes without a click. */
+export const countOwn = (): unknown => asked.push(performance.now());
+
+/** Reports whether the page may make a request without a click, and counts that request. */
+export function mayAskByItself(): boolean {
+  if (ownAsked() >= ownPerMinute() || isScarce()) return false;
+  countOwn();
   return true;
 }
 
 /**
- * Reports whether the details pane may load its pictures without a click. It may not if requests are scarce, or if the
- * page has already made half of the `OWN_PER_MINUTE` requests that need no click.
+ * Reports whether the page may make further requests for what is beside the view. It may not if requests are scarce, or
+ * if the page has already made half of the requests that need no click.
  */
-export const hasSpare = (): boolean => asked.length < OWN_PER_MINUTE / 2 && !isScarce();
+export const hasSpare = (): boolean => ownAsked() < ownPerMinute() / 2 && !isScarce();
 
 /** Reports whether few requests are left. The page then makes requests only when the user clicks something. */
 export const isScarce = (): boolean => performance.now() < leftUntil && left < RESERVE;
@@ -41,6 +52,7 @@ export function onScarcity(watcher: (isScarce: boolean) => void): void {
 export function noteLimit(headers: Headers): void {
   const [, remaining, seconds] = /r=(\d+);t=(\d+)/.exec(headers.get('RateLimit') ?? '') ?? [];
   if (remaining === undefined) return;
+  notePolicy(headers);
   left = Number(remaining);
   leftUntil = performance.now() + Number(seconds) * 1000;
   tell(isScarce());
@@ -67,12 +79,16 @@ export function onLimited(watcher: (limited: Limited | undefined) => void): void
 
 /** Notes that the service refused a request because the limit is reached. */
 export function noteLimited(headers: Headers): void {
-  const [, quota] = /q=(\d+)/.exec(headers.get('RateLimit-Policy') ?? '') ?? [];
-  perMinute = quota === undefined ? undefined : Number(quota);
+  notePolicy(headers);
   const waitMs = 1000 * Math.max(1, Number(headers.get('Retry-After') ?? 1));
   limitedUntil = Math.max(limitedUntil, performance.now() + waitMs);
   clock ??= setInterval(countDown, 1000);
   countDown();
+}
+
+function notePolicy(headers: Headers): void {
+  const [, quota] = /q=(\d+)/.exec(headers.get('RateLimit-Policy') ?? '') ?? [];
+  perMinute = quota === undefined ? undefined : Number(quota);
 }
 
 function countDown(): void {

@@ -1,5 +1,5 @@
 import { offsetIn, pageOf, statusOf } from './api.ts';
-import { isScarce } from './budget.ts';
+import { countOwn, hasSpare } from './budget.ts';
 import type { LineChange, Position } from './line.ts';
 import type { LiveEvent } from './live.ts';
 import { ALL_PARTS } from './service.ts';
@@ -8,11 +8,13 @@ import { ALL_PARTS } from './service.ts';
 const WAIT_S = 25;
 /** Between an answer and the next request: events that come together should share a request. */
 const PAUSE_MS = 1000;
-/** While few requests are left. */
+/** While few requests are left, or the page has made many by itself. */
 const SPARING_MS = 10_000;
 /** While nobody sees the page. A browser opens few connections at once, so a hidden page must not hold one. */
 const HIDDEN_MS = 30_000;
-const RECONNECT_MS = 3000;
+/** The wait after the first failure. It doubles with each until it is `RECONNECT_MAX_MS`. */
+const RECONNECT_MS = 2000;
+const RECONNECT_MAX_MS = 30_000;
 
 /** Asks for events again and again, where no WebSocket leads. Notifies and resumes as `Line` does. */
 export class PolledLine {
@@ -46,23 +48,28 @@ export class PolledLine {
     // The first answer comes at once, and says that the service can be reached.
     let wait = 0;
     let isOpen = false;
+    let failures = 0;
     while (!signal.aborted) {
+      countOwn();
       const answer = await pageOf<LiveEvent>(this.#path(wait), { signal }).catch((error: unknown) => ({ error }));
       if (signal.aborted) return;
       if ('error' in answer) {
         const status = statusOf(answer.error) ?? 0;
         if ([401, 404, 410].includes(status)) return this.#notify(status === 401 ? 'refused' : 'expired');
         isOpen = false;
-        this.#notify('closed', RECONNECT_MS / 1000);
-        await pause(RECONNECT_MS, signal);
+        const waitMs = document.hidden ? HIDDEN_MS : Math.min(RECONNECT_MS * 2 ** failures, RECONNECT_MAX_MS);
+        failures += 1;
+        this.#notify('closed', waitMs / 1000);
+        await pause(waitMs, signal);
         wait = 0;
         continue;
       }
       if (!isOpen) this.#notify('open');
       isOpen = true;
+      failures = 0;
       this.#after = offsetIn(answer.next ?? '') ?? this.#after;
       for (const event of answer.items) this.#take(event);
-      await pause(document.hidden ? HIDDEN_MS : isScarce() ? SPARING_MS : PAUSE_MS, signal);
+      await pause(document.hidden ? HIDDEN_MS : hasSpare() ? PAUSE_MS : SPARING_MS, signal);
       wait = document.hidden ? 0 : WAIT_S;
     }
   }

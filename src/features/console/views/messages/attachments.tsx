@@ -89,7 +89,8 @@ function Picture({ attachment, isBeside }: Required<Props>): VNode {
   const control = useRef<HTMLButtonElement>(null);
   const source = useSignal('');
   const failure = useSignal<{ readonly note?: string } | undefined>(undefined);
-  const show = async (isByItself: boolean): Promise<void> => {
+  /** Returns false if the picture was not asked for, to stay within the request limit. A click can still load it. */
+  const show = async (isByItself: boolean): Promise<boolean> => {
     try {
       const address = await addressOf(attachment, THUMBNAIL_PIXELS, isByItself);
       const picture = new Image();
@@ -98,9 +99,10 @@ function Picture({ attachment, isBeside }: Required<Props>): VNode {
       source.value = address;
     } catch (error) {
       const status = statusOf(error);
-      if (isByItself && status === 0) return; // A click can still load the picture.
+      if (isByItself && status === 0) return false;
       failure.value = status === undefined ? {} : { note: status === 404 ? 'not on disk' : 'could not be loaded' };
     }
+    return true;
   };
   useLayoutEffect(() => {
     const { current } = control;

@@ -3,9 +3,12 @@
 import { hasSpare, isScarce } from '../../service/budget.ts';
 
 const AT_ONCE = 6;
+/** Delay before a picture that was not asked for, to stay within the limit, is tried again. */
+const AGAIN_MS = 10_000;
 
 interface Waiting {
-  readonly load: () => Promise<void>;
+  /** Resolves with false if the picture has to be tried again. */
+  readonly load: () => Promise<boolean>;
   /** True for a picture that loads only while requests are left. */
   readonly isBeside: boolean;
 }
@@ -29,15 +32,21 @@ function next(): void {
     const waiting = element?.isConnected ? unseen.get(element) : undefined;
     if (waiting === undefined || (waiting.isBeside && !hasSpare())) continue;
     running += 1;
-    void waiting.load().finally(() => {
+    void waiting.load().then((isDone) => {
       running -= 1;
+      if (!isDone && element !== undefined) tryAgain(element);
       next();
     });
   }
 }
 
+/** Waits until requests may be left, and until somebody sees the picture. */
+function tryAgain(element: Element): void {
+  setTimeout(() => element.isConnected && seen.observe(element), AGAIN_MS);
+}
+
 /** Calls `load` once the element is visible. Returns a function that ends this. */
-export function loadWhenSeen(element: Element, isBeside: boolean, load: () => Promise<void>): () => void {
+export function loadWhenSeen(element: Element, isBeside: boolean, load: () => Promise<boolean>): () => void {
   unseen.set(element, { load, isBeside });
   seen.observe(element);
   return () => {

@@ -13,6 +13,10 @@ import { openState, recipient } from './open-state.ts';
 import { thread } from './thread.tsx';
 
 const KEPT_MS = 120_000;
+/** Delay after a send is due, and before a late one or one that could not be read is read again. */
+const DUE_MS = 2000;
+const AGAIN_MS = 30_000;
+const DAY_MS = 86_400_000;
 
 /** The messages that were scheduled through Postern, in all conversations. */
 const waiting = signal<readonly ScheduledSend[]>([]);
@@ -24,9 +28,33 @@ const changing = signal<string | undefined>(undefined);
 export async function readScheduled(): Promise<void> {
   if (!may('send') || !serves('listScheduled') || Date.now() - readAt < KEPT_MS) return;
   readAt = Date.now();
-  waiting.value = await call<readonly ScheduledSend[]>('scheduled?source=postern', { isByItself: true }).catch(
-    () => [],
+  try {
+    waiting.value = await call<readonly ScheduledSend[]>('scheduled?source=postern', { isByItself: true });
+  } catch {
+    readAgainIn(AGAIN_MS);
+  }
+}
+
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+function readAgainIn(ms: number): void {
+  clearTimeout(timer);
+  timer = setTimeout(
+    () => {
+      readAt = Number.NEGATIVE_INFINITY;
+      void readScheduled();
+    },
+    Math.min(ms, DAY_MS),
   );
+}
+
+/** Reads them again when the first one is due. */
+function watchFirst(): void {
+  const [first] = waiting.value;
+  clearTimeout(timer);
+  if (first === undefined) return;
+  const dueMs = Date.parse(first.send_at) - Date.now();
+  readAgainIn(dueMs > 0 ? dueMs + DUE_MS : AGAIN_MS);
 }
 
 /** Reads the scheduled messages again once the time of one has come. */
@@ -207,6 +235,7 @@ function focusFirst(field: HTMLTextAreaElement | null): void {
 
 /** Keeps the sends of the open conversation in its thread. */
 export function showScheduled(): void {
+  effect(watchFirst);
   effect(() => {
     const names = namesOfRecipient();
     thread.showLater(waiting.value.filter(({ to }) => names.includes(to)).map(elementOf));

@@ -3,11 +3,11 @@ import type { Caller } from '../../core/model/caller.ts';
 import { LocalTime } from '../../core/tools/times.ts';
 import type { Tool } from '../../core/tools/tool.ts';
 import { Flow } from './flow.ts';
-import type { McpParts } from './lazy-service.ts';
 import type { McpAnswer, McpRequest, McpService } from './ports.ts';
 import { mcpProblem } from './problems.ts';
 import { conversationEvents } from './resources.ts';
-import { mcpServer, mostBytesOf, type RunningRequest } from './server.ts';
+import { mcpServer, mostBytesOf } from './server.ts';
+import type { McpParts, RunningRequest } from './server-parts.ts';
 import { withoutEmptyArguments } from './tools/arguments.ts';
 
 const OWNER = '';

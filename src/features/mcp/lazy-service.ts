@@ -1,22 +1,6 @@
-import type { Feature } from '../../core/feature.ts';
-import type { CommandWords } from '../../core/model/command-words.ts';
-import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
 import { problem } from '../../core/model/problems.ts';
-import type { Counters } from '../../core/runtime/counters.ts';
 import type { McpService } from './ports.ts';
-
-export interface McpParts {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly version: string;
-  /** How a person runs a command with this service, for the owner's problems. */
-  readonly cli?: CommandWords | undefined;
-  /** The features whose tools the server offers. */
-  readonly features: readonly Pick<Feature, 'tools'>[];
-  readonly counters: Counters;
-  /** Returns the name of the time zone in which answers show times, such as `Europe/Berlin`. */
-  readonly timeZone: () => string;
-}
+import type { McpParts } from './server-parts.ts';
 
 /** Loads the protocol at its first request, so that a service without MCP clients uses less memory. */
 export function lazyMcpService(parts: McpParts): McpService {

@@ -5,15 +5,12 @@ import { completedFor } from '../../core/model/command-words.ts';
 import { isAppError } from '../../core/model/errors.ts';
 import type { Log } from '../../core/model/ports/host-ports.ts';
 import { randomNonce } from '../../core/tools/fence.ts';
-import type { LocalTime } from '../../core/tools/times.ts';
 import type { FileAnswer, Tool, ToolAnswer, ToolContext } from '../../core/tools/tool.ts';
 import { addEventMethods, EVENT_CAPABILITIES } from './events/methods.ts';
 import { MOST_POLL_BYTES } from './events/poll.ts';
 import { MOST_STREAM_BYTES } from './events/stream.ts';
-import type { Flow } from './flow.ts';
-import type { McpParts } from './lazy-service.ts';
-import type { McpRequest } from './ports.ts';
 import { addConversationResource } from './resources.ts';
+import type { ServerParts } from './server-parts.ts';
 import { MAX_ANSWER } from './text/lines.ts';
 import { argumentsSchema, unknownNote } from './tools/arguments.ts';
 import { attachmentsFetch } from './tools/attachments-fetch.ts';
@@ -23,26 +20,6 @@ import { eventsPoll, eventsWait } from './tools/events-tools.ts';
 import { messagesRead } from './tools/messages-read.ts';
 import { messagesSearch } from './tools/messages-search.ts';
 import { messagesSend } from './tools/messages-send.ts';
-
-/** A request that is being answered. */
-export interface RunningRequest extends Pick<McpRequest, 'caller' | 'requestId'> {
-  /** Makes a streamed answer wait for a client that reads slowly. */
-  readonly flow: Flow;
-  /** True for `events/stream`. */
-  readonly isStream: boolean;
-}
-
-export interface ServerParts extends Omit<McpParts, 'features' | 'timeZone'> {
-  readonly request: RunningRequest;
-  readonly era: 'legacy' | 'modern';
-  readonly time: () => LocalTime;
-  /** Aborted when the service ends. */
-  readonly ending: AbortSignal;
-  /** Aborted when the key is revoked or expires. */
-  readonly keyEnd: AbortSignal;
-  /** The tools of features. */
-  readonly tools: readonly Tool[];
-}
 
 const TOOLS: readonly Tool[] = [
   conversationsList,

@@ -2,7 +2,7 @@ import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { completedFor } from '../../../core/model/command-words.ts';
 import { isoSecond } from '../../../core/model/iso-second.ts';
-import type { ServerParts } from '../server.ts';
+import type { ServerParts } from '../server-parts.ts';
 import type { Subscriptions } from '../subscriptions/ports.ts';
 import type { SubscriptionGrant } from '../subscriptions/subscription.ts';
 import { SUBSCRIPTIONS } from '../subscriptions-port.ts';

@@ -3,7 +3,7 @@ import { isRowEntry } from '../../../core/model/event.ts';
 import { isAfter } from '../../../core/model/offset.ts';
 import { type EventOccurrence, eventOccurrence } from '../event-occurrence.ts';
 import { replayStart } from '../replay-start.ts';
-import type { ServerParts } from '../server.ts';
+import type { ServerParts } from '../server-parts.ts';
 import { subscriptionFilter } from '../subscriptions/subscription.ts';
 import type { AskedEvents } from './params.ts';
 

@@ -8,7 +8,7 @@ import type { FeedReader } from '../../../core/model/ports/feed-ports.ts';
 import { Wakeup } from '../../../core/runtime/wakeup.ts';
 import { eventOccurrence } from '../event-occurrence.ts';
 import { replayStart } from '../replay-start.ts';
-import type { ServerParts } from '../server.ts';
+import type { ServerParts } from '../server-parts.ts';
 import { subscriptionFilter } from '../subscriptions/subscription.ts';
 import type { EventErrors } from './errors.ts';
 import type { AskedEvents } from './params.ts';

@@ -133,7 +133,8 @@ export class AccessSending {
       noteDeferred: (entry, outcome) => this.access.noteDeferred(entry, outcome),
     };
     const scheduling = { store, files, sender: this.sender, guests, clock: this.clock, log: this.log };
-    const run = new ScheduledRun({ ...scheduling, sentParts: sentPartStore(this.state) });
+    const lookup = chatSendLookup(this.#connection);
+    const run = new ScheduledRun({ ...scheduling, sentParts: sentPartStore(this.state), lookup });
     const otherBytes = (): number => this.uploads.bytes + this.access.keptBytes();
     this.scheduler = new SendScheduler({ ...scheduling, idempotency, otherBytes }, run);
     const ports = new Ports();

@@ -4,7 +4,7 @@ import type { GuestBook } from '../../core/model/guests.ts';
 import type { IdempotencyKey } from '../../core/model/idempotency-key.ts';
 import { OWNER } from '../../core/model/owner.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
-import type { KeptFiles, MessageSender, SendResult } from '../../core/model/ports/sending-ports.ts';
+import type { KeptFiles, MessageSender, SendLookup, SendResult } from '../../core/model/ports/sending-ports.ts';
 import type { SentPartStore } from '../../core/model/ports/sent-parts-ports.ts';
 import { sendChoices } from '../../core/model/send-service.ts';
 import type { ScheduledStore, StoredScheduled } from './ports.ts';
@@ -27,6 +27,8 @@ const AGAIN_MS = 60_000;
  */
 const FOLLOWED_MS = 11 * 60_000;
 const FOLLOW_EVERY_MS = 2000;
+/** How long Messages may take to send a row: failures were seen up to tens of seconds after it (imsg #110). */
+const PENDING_MS = 60_000;
 
 /** Thrown just before a send would begin, if it was cancelled or its `send_until` has passed while it waited. */
 const NOT_BEGUN = new Error('it was cancelled, or its time passed, before its turn');
@@ -35,6 +37,7 @@ export interface RunParts {
   readonly store: ScheduledStore;
   readonly sender: Pick<MessageSender, 'send'>;
   readonly sentParts: Pick<SentPartStore, 'rowOf'>;
+  readonly lookup: Pick<SendLookup, 'message'>;
   readonly files: KeptFiles;
   /** Says whether the key of a due send still permits it (decision X1), and learns how it ended. */
   readonly guests: Pick<GuestBook, 'admitDue' | 'noteDeferred'>;
@@ -127,7 +130,7 @@ export class ScheduledRun {
   }
 
   #afterwards(entry: StoredScheduled, { confirmed, message }: SendResult): void {
-    if (!confirmed) this.#follow(entry);
+    if (!confirmed || message.status === 'pending') this.#follow(entry);
     else this.#end(entry, 'sending', message.status === 'failed' ? 'failed' : 'sent', undefined, message.id);
   }
 
@@ -157,11 +160,11 @@ export class ScheduledRun {
   }
 
   /**
-   * Looks for the row of a send that was handed to Messages, until it is found. If none appears within `FOLLOWED_MS`,
-   * the send ends in the state `unknown`.
+   * Looks for the row of a send that was handed to Messages, until it is sent or failed, or pending for `PENDING_MS`. If
+   * none appears within `FOLLOWED_MS`, the send ends in the state `unknown`.
    */
   #follow(entry: StoredScheduled): void {
-    const { clock, sentParts, log } = this.#parts;
+    const { clock, sentParts, lookup, log } = this.#parts;
     const rowIdNow = (): number | undefined => {
       try {
         return sentParts.rowOf(keyOf(entry));
@@ -171,11 +174,17 @@ export class ScheduledRun {
       }
     };
     const endMs = clock.monotonic() + FOLLOWED_MS;
+    let foundAtMs: number | undefined;
     const look = (): void => {
       if (this.#isClosed) return;
       const rowId = rowIdNow();
-      if (rowId !== undefined) this.#end(entry, 'sending', 'sent', undefined, String(rowId));
-      else if (clock.monotonic() >= endMs) this.#end(entry, 'sending', 'unknown', 'send_outcome_unknown');
+      const status = rowId === undefined ? undefined : lookup.message(rowId)?.status;
+      if (rowId !== undefined) foundAtMs ??= clock.monotonic();
+      const isOpen = status === 'pending' && clock.monotonic() < (foundAtMs ?? 0) + PENDING_MS;
+      if (rowId !== undefined && !isOpen) {
+        this.#end(entry, 'sending', status === 'failed' ? 'failed' : 'sent', undefined, String(rowId));
+      } else if (rowId === undefined && clock.monotonic() >= endMs)
+        this.#end(entry, 'sending', 'unknown', 'send_outcome_unknown');
       else this.#following.set(entry.id, clock.after(FOLLOW_EVERY_MS, look));
     };
     look();

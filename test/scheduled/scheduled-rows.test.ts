@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { AccessSending, ANA } from '../support/access-sending.ts';
+import { idle } from '../support/sender-fixture.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const MINUTE = 60_000;
+let service: AccessSending;
+beforeEach(() => {
+  service = new AccessSending(temporaryFolder());
+});
+afterEach(() => service.close());
+
+async function pass(ms: number): Promise<void> {
+  await service.clock.advance(ms);
+  await idle();
+  await service.clock.advance(0);
+}
+
+test.each([
+  ['fails later', 'error = 22', 'failed'],
+  ['is sent later', 'is_sent = 1', 'sent'],
+  ['stays pending', 'is_sent = 0', 'sent'],
+])('a scheduled send whose row %s ends as that row does, or after a minute', async (_, later, state) => {
+  const setNewest = (columns: string): void =>
+    service.chats.sqlite.exec(`UPDATE message SET ${columns} WHERE ROWID = (SELECT max(ROWID) FROM message)`);
+  const { behave } = service.messages;
+  service.messages.behave = (...run) => {
+    const outcome = behave(...run);
+    setNewest('is_sent = 0');
+    return outcome;
+  };
+  const sendAtMs = service.clock.now() + MINUTE;
+  const request = { recipient: ANA, body: 'later', attachments: [], sendAtMs, sendUntilMs: sendAtMs + MINUTE };
+  const { id } = await service.scheduler.add(request, { keyId: 'owner' });
+  service.scheduler.start();
+  await pass(MINUTE);
+  await pass(10_000);
+  expect(service.scheduled.get(id).state).toBe('sending');
+  setNewest(later);
+  await pass(MINUTE);
+  expect(service.scheduled.get(id).state).toBe(state);
+  await service.scheduler.close();
+});

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { AttachmentFiles, Connection, chatDbNames } from '../../core/chatdb/public.ts';
 import type { HostContext } from '../../core/cli/client-context.ts';
 import { type Context, EXIT, type FolderOptions, folderOf } from '../../core/cli/context.ts';
+import { oneLine } from '../../core/cli/output/text.ts';
 import { Refusal } from '../../core/cli/service-connection.ts';
 import type { Config } from '../../core/config/config.ts';
 import { readConfig } from '../../core/config/config-file.ts';
@@ -27,7 +28,10 @@ export interface MessagesSource {
   /** Opens the files of attachments, and converts them if requested. */
   readonly files: Conversions;
   readonly naming: NameSource;
-  /** Returns the guids of the conversations that an id, an address or a name refers to. */
+  /**
+   * Returns the guids of the conversation that an id, an address or a name refers to. Rejects with a Refusal that lists
+   * all if several people or groups have the name.
+   */
   readonly conversationsOf: (given: string) => Promise<readonly string[]>;
   close(): Promise<void>;
 }
@@ -62,10 +66,28 @@ export async function openMessages(options: FolderOptions, context: HostContext)
     files,
     naming: book,
     async conversationsOf(given) {
-      const direct = [...names.conversations(given), ...names.named(given).flat()];
+      const direct = names.conversations(given);
       if (direct.length > 0) return direct;
-      const addresses = (await book.named(given)).flatMap((person) => person.addresses);
-      return addresses.flatMap((address) => names.conversations(address));
+      const groups = names.named(given).map((ids) => ({ ids, about: ids.join(', ') }));
+      const people = groups.length > 0 ? [] : await book.named(given);
+      const found = [
+        ...groups,
+        ...people.map(({ name, addresses }) => ({
+          ids: addresses.flatMap((address) => names.conversations(address)),
+          about: `${name}: ${addresses.join(', ')}`,
+        })),
+      ].filter(({ ids }) => ids.length > 0);
+      // One person may have several cards.
+      const ids = new Set(found.map((one) => [...new Set(one.ids)].sort().join('\n')));
+      if (ids.size > 1) {
+        throw new Refusal(
+          EXIT.refusedInput,
+          `${oneLine(given)} is the name of more than one. Nothing was exported.`,
+          ...found.map(({ about }) => `  ${oneLine(about)}`),
+          'Name the one that you mean by its id or its address.',
+        );
+      }
+      return found.flatMap((one) => one.ids);
     },
     async close() {
       files.close();

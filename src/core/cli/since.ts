@@ -1,13 +1,13 @@
 import { InvalidArgumentError } from 'commander';
-import { NS_PER_MS } from '../model/durations.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, NS_PER_MS } from '../model/durations.ts';
 import { lookupTable } from '../model/lookup-table.ts';
 import { parseInstant } from '../schema/instant.ts';
 
 const UNIT_MS: Readonly<Record<string, number>> = lookupTable({
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
+  m: MINUTE_MS,
+  h: HOUR_MS,
+  d: DAY_MS,
+  w: 7 * DAY_MS,
 });
 const STRETCH = /^(\d{1,5})(m|h|d|w)$/;
 const DAY = /^(\d{4})-(\d\d)-(\d\d)$/;

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { DAY_MS, HOUR_MS } from '../model/durations.ts';
 import { isoSecond } from '../model/iso-second.ts';
 import {
   ACCOUNT_SERVICES,
@@ -18,8 +19,6 @@ import { scriptErrorNumber } from '../runtime/script-error.ts';
 const SCRIPT = fileURLToPath(new URL('./accounts.applescript', import.meta.url));
 /** Time limit of one script. Slightly longer than the 25 s for which the scripts wait for Messages to answer. */
 const SCRIPT_LIMIT_MS = 30_000;
-const HOUR_MS = 60 * 60_000;
-const DAY_MS = 24 * HOUR_MS;
 const CHECK_EVERY_MS = 60_000;
 
 export interface MessagesAccountsParts {

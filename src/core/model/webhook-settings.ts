@@ -1,3 +1,4 @@
+import { DAY_MS } from './durations.ts';
 import { isoSecond } from './iso-second.ts';
 import type { Offset } from './offset.ts';
 import type { NewWebhook, WebhookChanges } from './ports/webhooks-ports.ts';
@@ -11,7 +12,7 @@ import {
 } from './webhook.ts';
 
 /** How long the previous secret still signs after a rotation (decision P5). */
-const ROTATION_MS = 24 * 60 * 60 * 1000;
+const ROTATION_MS = DAY_MS;
 /** Maximum number of additional headers per webhook (decision P2). */
 export const MAX_HEADERS = 10;
 

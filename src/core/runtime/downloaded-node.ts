@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
+import { HOUR_MS } from '../model/durations.ts';
 import { AppError } from '../model/errors.ts';
 import type { Clock } from '../model/ports/host-ports.ts';
 import type { RunCommand } from './command.ts';
@@ -30,7 +31,7 @@ export interface DownloadedNodeParts {
 const NAME = /^node-\d/;
 const UNFINISHED = '.node-';
 /** If the folder of an unfinished download has not changed for this long, the download was interrupted. */
-const INTERRUPTED_MS = 60 * 60_000;
+const INTERRUPTED_MS = HOUR_MS;
 
 /**
  * Returns the path of the pinned Node's executable in the cache folder. Downloads Node first if the executable is

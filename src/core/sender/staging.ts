@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { HOUR_MS } from '../model/durations.ts';
 import { type AppError, errorCode, isAppError } from '../model/errors.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import { problem } from '../model/problems.ts';
@@ -13,7 +14,7 @@ import type { TolerantLookup } from './tolerant-lookup.ts';
  * Minimum time for which a copy is kept: Messages may read a file long after the script has reported success (decision
  * D8).
  */
-const KEPT_MS = 60 * 60 * 1000;
+const KEPT_MS = HOUR_MS;
 /** Minimum time between two searches of chat.db for copies in use. */
 const SWEEP_EVERY_MS = 10 * 60 * 1000;
 const OURS = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../model/durations.ts';
 import { CHANGE_NAMES } from '../model/event.ts';
 import { NO_PRINT, PRINTS_VERSION, type Print, type PrintArray } from '../model/fingerprint.ts';
 import { BLOCK_ROWS, type Change, type ChangeStore, type LoggedChange } from '../model/ports/changes-ports.ts';
@@ -5,7 +6,7 @@ import type { Row, Sqlite } from '../runtime/sqlite.ts';
 
 /** Maximum number of changes kept. A change is kept for at most `KEPT_MS`. */
 const KEPT_CHANGES = 100_000;
-const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+const KEPT_MS = 30 * DAY_MS;
 /** Maximum number of changes that one statement deletes because of their age. */
 const FORGOTTEN_AT_ONCE = 1000;
 

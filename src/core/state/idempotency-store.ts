@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import { DAY_MS } from '../model/durations.ts';
 import { type IdempotencyKey, storedKey } from '../model/idempotency-key.ts';
 import type { DeferringStore, EarlierUse, StoredOutcome } from '../model/ports/sending-ports.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
 import { durably } from './state-database.ts';
 
 /** How long an outcome is kept (decision D9). */
-const KEPT_MS = 24 * 60 * 60 * 1000;
+const KEPT_MS = DAY_MS;
 
 /** Stores the outcomes of sends with an `Idempotency-Key` (decision D9): hashes, a row id or a problem, no text. */
 export function idempotencyStore(database: Sqlite): DeferringStore {

@@ -1,9 +1,10 @@
+import { DAY_MS } from '../model/durations.ts';
 import type { RowAgeStore } from '../model/ports/row-ages-ports.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import { firstNumber } from './record.ts';
 
 /** An age is kept for `KEPT_MS` after the row was first seen, and at most `KEPT_ROWS` ages are kept (decision U4). */
-const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+const KEPT_MS = 30 * DAY_MS;
 const KEPT_ROWS = 100_000;
 
 /** Stores the ages of rows that were old when first seen, and the times when chat.db was watched (decision U4). */

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../model/durations.ts';
 import { clientKey, storedKey } from '../model/idempotency-key.ts';
 import type { ExpectedChat, SentPartStore } from '../model/ports/sent-parts-ports.ts';
 import type { ServiceReason } from '../model/send-service.ts';
@@ -5,7 +6,7 @@ import type { Sqlite, SqlValue } from '../runtime/sqlite.ts';
 import { firstNumber } from './record.ts';
 import { durably } from './state-database.ts';
 
-const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+const KEPT_MS = 30 * DAY_MS;
 const KEPT_PARTS = 100_000;
 
 /** Stores the parts of each send, and the row in chat.db that belongs to each part (decision I5). */

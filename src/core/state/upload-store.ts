@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DAY_MS } from '../model/durations.ts';
 import { errorCode, isAppError } from '../model/errors.ts';
 import { safeFileName } from '../model/file-name.ts';
 import { isoSecond } from '../model/iso-second.ts';
@@ -11,7 +12,7 @@ import { problem } from '../model/problems.ts';
 import type { Upload } from '../model/upload.ts';
 
 // Limits of uploads (decision R1).
-const KEPT_MS = 24 * 60 * 60 * 1000;
+const KEPT_MS = DAY_MS;
 const MAX_FILE_BYTES = 100_000_000;
 const MAX_BYTES = 1_000_000_000;
 const MAX_FILES = 1000;

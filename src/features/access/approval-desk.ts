@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import type { Approval, ApprovalState, AuditAction } from '../../client/access-types.ts';
 import type { Core } from '../../core/core.ts';
 import type { Destination } from '../../core/model/destination.ts';
+import { DAY_MS } from '../../core/model/durations.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { GivenFiles } from '../../core/model/ports/sending-ports.ts';
 import { problem } from '../../core/model/problems.ts';
@@ -13,7 +14,7 @@ import type { Audit } from './audit.ts';
 import type { ApprovalStore, StoredApproval } from './ports.ts';
 import { accessProblem } from './problems.ts';
 
-const LIFETIME_MS = 24 * 60 * 60 * 1000;
+const LIFETIME_MS = DAY_MS;
 const MAX_HELD = 20;
 /**
  * Maximum size in bytes of the files of held sends, the files of deferred sends and all uploads together (decisions L3

@@ -1,12 +1,13 @@
 import type { ApprovalState } from '../../client/access-types.ts';
 import type { Core } from '../../core/core.ts';
+import { DAY_MS } from '../../core/model/durations.ts';
 import { errorCode, isAppError } from '../../core/model/errors.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
 import { sendOptions } from '../../core/model/send-service.ts';
 import type { ApprovalStore, StoredApproval } from './ports.ts';
 
 /** How long the idempotency store remembers that a key was claimed. */
-const CLAIM_MS = 24 * 60 * 60 * 1000;
+const CLAIM_MS = DAY_MS;
 /** Problems which show that a held send is no longer permitted. */
 const NOT_ALLOWED: ReadonlySet<string> = new Set([
   'recipient_not_allowed',

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Core } from '../../core/core.ts';
 import type { Running } from '../../core/feature.ts';
+import { HOUR_MS } from '../../core/model/durations.ts';
 import { errorCode, isChatDbAway } from '../../core/model/errors.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
@@ -14,7 +15,7 @@ import type { CanaryRecord, CanaryStore } from './ports.ts';
 import { canaryStore } from './store.ts';
 import { type CanaryReport, type CanaryState, canaryText } from './text.ts';
 
-const EVERY_MS = 6 * 60 * 60_000;
+const EVERY_MS = 6 * HOUR_MS;
 const ARRIVES_WITHIN_MS = 10 * 60_000;
 const CHECK_EVERY_MS = 60_000;
 const NOT_CHECKED = 'could not check on the canary';

@@ -1,4 +1,5 @@
 import type { Cursor } from '../../core/model/cursor.ts';
+import { DAY_MS, HOUR_MS } from '../../core/model/durations.ts';
 import { isChatDbAway } from '../../core/model/errors.ts';
 import type { Print } from '../../core/model/fingerprint.ts';
 import type { Offset } from '../../core/model/offset.ts';
@@ -34,12 +35,12 @@ const RETRY_MS = 1000;
 const SLICE_EVERY_MS = 50;
 /** The pause during the first sweep. It is shorter, because changes of old rows are not seen until that sweep ends. */
 const FIRST_SLICE_EVERY_MS = 2;
-const SWEEP_EVERY_MS = 60 * 60 * 1000;
+const SWEEP_EVERY_MS = HOUR_MS;
 /** Minimum time from the end of a sweep to the next one, unless the change log was restarted in between. */
 const SWEEP_REST_MS = 60_000;
 /** Detection ends when no client has asked for changes for this long (decision I2). */
-const KEPT_ON_MS = 30 * 24 * 60 * 60 * 1000;
-const NOTE_ASKED_EVERY_MS = 60 * 60 * 1000;
+const KEPT_ON_MS = 30 * DAY_MS;
+const NOTE_ASKED_EVERY_MS = HOUR_MS;
 
 /** The status of detection, for status and metrics. */
 export interface DetectionStatus {

@@ -4,13 +4,14 @@ import { extname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { AttachmentDetails, AttachmentForm, Message, PosternClient } from '../../client/postern-client.ts';
+import { DAY_MS } from '../../core/model/durations.ts';
 import { utiOf } from '../../core/model/media-types.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { MediaCache } from '../media/port.ts';
 import type { ImsgAttachment } from './imsg-message.ts';
 
 /** How long a file is kept for the client after its last use. */
-const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
+const KEPT_MS = 7 * DAY_MS;
 const MAX_FILE_BYTES = 100_000_000;
 const EXTENSION = /^\.[a-z\d]{1,8}$/i;
 

@@ -1,11 +1,12 @@
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { HOUR_MS } from '../../core/model/durations.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 
 const MAX_BYTES = 500_000_000;
 /** How long a working folder that a crash left behind is kept. */
-const WORK_KEPT_MS = 60 * 60 * 1000;
+const WORK_KEPT_MS = HOUR_MS;
 const WORK = 'work-';
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { DAY_MS } from '../../core/model/durations.ts';
 import { errorCode } from '../../core/model/errors.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { Deferral, DeferredBy, DeferredSend } from '../../core/model/ports/deferral-ports.ts';
@@ -12,7 +13,7 @@ import { scheduledProblem } from './problems.ts';
 import type { RunParts, ScheduledRun } from './run.ts';
 import { isOver, SCHEDULED_STATES, type ScheduledSend, TOO_LATE } from './scheduled.ts';
 
-const YEAR_MS = 366 * 24 * 60 * 60 * 1000;
+const YEAR_MS = 366 * DAY_MS;
 const MAX_WAITING = 500;
 /** Maximum size of all held files and uploads together, in bytes (decision R1). */
 const MAX_KEPT_BYTES = 1_000_000_000;

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/model/durations.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { KeptFile } from '../../core/model/kept-file.ts';
 import { type SendChoices, sendChoices } from '../../core/model/send-service.ts';
@@ -26,7 +27,7 @@ const SCHEDULED = recordOf({
   message_id: columnTypes.orNull(columnTypes.text()),
   problem: columnTypes.orNull(columnTypes.text()),
 });
-const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+const KEPT_MS = 30 * DAY_MS;
 const MAX_ROWS = 10_000;
 const MAX_LISTED = 500;
 const OPEN = "state IN ('scheduled', 'sending')";

@@ -1,4 +1,5 @@
 import type { ApprovalState } from '../../../client/access-types.ts';
+import { DAY_MS } from '../../../core/model/durations.ts';
 import { isoSecond } from '../../../core/model/iso-second.ts';
 import type { KeptFile } from '../../../core/model/kept-file.ts';
 import { type SendPreferences, shownOptions } from '../../../core/model/send-service.ts';
@@ -30,7 +31,7 @@ const APPROVAL = recordOf({
 });
 
 /** How long approvals are kept (decision L3). The caps of all limited keys allow some 6,000 requests in that time. */
-const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+const KEPT_MS = 30 * DAY_MS;
 const MAX_ROWS = 10_000;
 const ENDED = "state NOT IN ('held', 'approved')";
 /**

@@ -6,7 +6,7 @@ import { firstNumber } from '../../../core/state/record.ts';
 import type { AuditQuery, AuditStore, KeyUses } from '../ports.ts';
 
 const MAX_ROWS = 100_000;
-const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
+const KEPT_MS = 90 * DAY_MS;
 
 const SELECT = 'SELECT number, at_ms, key_id, action, target, outcome, text_hmac, count FROM audit';
 /** SQL that is true for the lines that count towards the caps. Separate lines record what came of the requests. */

@@ -1,3 +1,5 @@
+import { MINUTE_MS } from '../../../core/model/durations.ts';
+
 // All clients share one limit on requests. So the page makes few requests that the user did not ask for.
 
 const LEAST_OWN = 20;
@@ -6,7 +8,6 @@ const LEAST_OWN = 20;
  * clicks something.
  */
 const RESERVE = 15;
-const MINUTE_MS = 60_000;
 
 const asked: number[] = [];
 let left = Number.POSITIVE_INFINITY;

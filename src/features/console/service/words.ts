@@ -1,5 +1,6 @@
 // Times, numbers and names as people read them.
 
+import { DAY_MS, MINUTE_MS } from '../../../core/model/durations.ts';
 import type { Names } from '../../../core/model/names.ts';
 
 /** Returns the Address Book's name for an address, or the address if it has no name there. */
@@ -55,7 +56,7 @@ export function timeOf(at: string | number): string {
 
 /** Formats a time for a field of the type `datetime-local`, which shows the browser's time zone. */
 export function fieldTimeOf(atMs: number): string {
-  return new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  return new Date(atMs - new Date(atMs).getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, 16);
 }
 
 /** Returns the time of day (today), "Yesterday", the weekday (less than six days ago), or the date in digits (older). */
@@ -63,7 +64,7 @@ export function shortTimeOf(at: string | number): string {
   const time = new Date(at);
   if (isToday(time)) return clock(time);
   if (isToday(time, 1)) return 'Yesterday';
-  if (Date.now() - time.getTime() < 6 * 86_400_000) return weekday(time);
+  if (Date.now() - time.getTime() < 6 * DAY_MS) return weekday(time);
   return digits(time);
 }
 

@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { Approval, ApprovalState } from '../../../../client/access-types.ts';
+import { MINUTE_MS } from '../../../../core/model/durations.ts';
 import { noteHeld, onHeld } from '../../parts/held-watch.ts';
 import { Card, CodeLine, Empty, PageHead, Tag } from '../../parts/parts.tsx';
 import { toast } from '../../parts/toast.ts';
@@ -20,7 +21,6 @@ const DECIDED = 12;
  * are requested separately.
  */
 const MOST = 200;
-const MINUTE_MS = 60_000;
 const NAMES_MS = 1000;
 
 /** An approval on the page. It stays there with its outcome until the view is opened again. */

@@ -3,6 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { Approval, AuditAction, AuditEntry } from '../../../../client/access-types.ts';
+import { DAY_MS } from '../../../../core/model/durations.ts';
 import { Chip, SearchBox } from '../../parts/choices.tsx';
 import { Button, classes, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
@@ -20,7 +21,6 @@ const AT_ONCE = 200;
 const ROW_PX = 40;
 const PHONE_ROW_PX = 64;
 const NARROW = matchMedia('(max-width: 760px)');
-const DAY_MS = 86_400_000;
 
 /** The filters that the service applies. Empty texts choose everything. */
 interface Filter {

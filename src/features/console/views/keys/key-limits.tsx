@@ -2,6 +2,7 @@
 
 import type { VNode } from 'preact';
 import { type ApprovalMode, type Caps, type KeySettings, maxCap } from '../../../../client/key-types.ts';
+import { DAY_MS } from '../../../../core/model/durations.ts';
 import type { Scope } from '../../../../core/model/key.ts';
 import { Field, Option } from '../../parts/choices.tsx';
 import { Note } from '../../parts/parts.tsx';
@@ -36,7 +37,7 @@ export const settingsIn = ({ read, send, approval, caps, dry_run, days }: Draft)
   caps,
   dry_run,
   ...(days !== 'keep' && {
-    expires_at: days === 'never' ? null : new Date(Date.now() + Number(days) * 86_400_000).toISOString(),
+    expires_at: days === 'never' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString(),
   }),
 });
 

@@ -1,6 +1,7 @@
 // A limited key's rights in words.
 
 import type { ApprovalMode, Caps, KeyRecord } from '../../../../client/key-types.ts';
+import { DAY_MS } from '../../../../core/model/durations.ts';
 import type { Scope } from '../../../../core/model/key.ts';
 import { nameIn } from '../../service/directory.ts';
 import { addressIn, counted, listed, personOf } from '../../service/words.ts';
@@ -85,7 +86,7 @@ function right(list: People, lacking: string, text: (people: string) => string, 
 
 export function expiryOf({ expires_at: at }: KeyRecord): { readonly text: string; readonly isSoon: boolean } {
   if (at === null) return { text: 'never', isSoon: false };
-  const days = (Date.parse(at) - Date.now()) / 86_400_000;
+  const days = (Date.parse(at) - Date.now()) / DAY_MS;
   if (days <= 0) return { text: 'expired', isSoon: true };
   return {
     text: days < 1 ? `in ${counted(Math.ceil(days * 24), 'hour')}` : `in ${counted(Math.ceil(days), 'day')}`,

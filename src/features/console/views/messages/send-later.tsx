@@ -1,11 +1,11 @@
 // The menu beside the button that sends: it lets Postern send the message at another time.
 
 import type { VNode } from 'preact';
+import { HOUR_MS } from '../../../../core/model/durations.ts';
 import { confirmed, Menu, type MenuItem } from '../../parts/floating.tsx';
 import { isCapable, serves } from '../../service/service.ts';
 import { fieldTimeOf, hourOf } from '../../service/words.ts';
 
-const HOUR_MS = 3_600_000;
 const MORNING = 8;
 
 function tomorrowMorning(): Date {

@@ -1,6 +1,7 @@
 // The items of a thread's list: messages, and the days and pauses between them.
 
 import { render } from 'preact';
+import { HOUR_MS } from '../../../../core/model/durations.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { shownReactions } from '../../../../core/model/message-view.ts';
 import type { Reaction } from '../../../../core/model/reaction.ts';
@@ -9,7 +10,7 @@ import { type Attachment, attachmentOf } from './attachment-files.ts';
 import { isEvent, kindOfReaction, MessageParts, type Noted, replacedBy, type Shown } from './message.tsx';
 
 /** If two messages are further apart than this, the time is shown between them. */
-const SILENCE_MS = 60 * 60_000;
+const SILENCE_MS = HOUR_MS;
 /** Consecutive messages from one sender within this time form a group. */
 const TOGETHER_MS = 3 * 60_000;
 

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
+import { HOUR_MS } from '../../../../core/model/durations.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { Option } from '../../parts/choices.tsx';
 import { confirmed } from '../../parts/floating.tsx';
@@ -11,8 +12,6 @@ import { may, serves } from '../../service/service.ts';
 import { fieldTimeOf, number, timeOf } from '../../service/words.ts';
 import { pathOf, redeliver } from './redeliver.ts';
 import { nameOfWebhook, type ShownWebhook } from './webhook-words.ts';
-
-const HOUR_MS = 3_600_000;
 
 type Which = 'dropped' | 'after' | 'latest';
 

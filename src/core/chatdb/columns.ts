@@ -1,3 +1,4 @@
+import { APPLE_EPOCH_S } from '../model/durations.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
 
 /**
@@ -195,9 +196,6 @@ export interface Instant {
   readonly seconds: number;
   readonly nanos: number;
 }
-
-/** Seconds between 1970-01-01 and 2001-01-01, from the contract. */
-const APPLE_EPOCH_S = 978_307_200;
 
 /** By the contract, a stored date up to this number is in seconds, and a greater one in nanoseconds. */
 export const MAX_SECONDS = 10_000_000_000n;

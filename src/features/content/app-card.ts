@@ -1,5 +1,6 @@
 import type { AppCard } from '../../client/content-types.ts';
 import { dictionaryIn, isoAtSeconds, lastOfColons, present, type RowBudget, textIn } from '../../core/chatdb/public.ts';
+import { APPLE_EPOCH_S } from '../../core/model/durations.ts';
 import { businessCardOf } from './business-card.ts';
 
 type Dictionary = ReadonlyMap<string, unknown>;
@@ -15,8 +16,6 @@ const TYPES: readonly (readonly [start: string, type: AppCard['type']])[] = [
 ];
 /** The team id in the balloon id of an app without a team. */
 const NO_TEAM = '0000000000';
-/** Seconds between 1970-01-01 and 2001-01-01. Check-ins count from 1970, but `isoAtSeconds` counts from 2001. */
-const EPOCH_S = 978_307_200;
 
 /** Returns the card of an app's balloon. `payload` is the balloon's decoded archive; empty if that is unreadable. */
 export function appCardOf(balloon: string, payload: Dictionary, budget: RowBudget): AppCard {
@@ -54,7 +53,10 @@ function checkInOf(url = ''): AppCard['check_in'] {
   const query = new URLSearchParams(url.slice(url.indexOf('?') + 1));
   const at = (name: string): string | undefined => {
     const value = query.get(name) ?? '';
-    return /^\d{1,12}(?:\.\d{1,12})?$/.test(value) ? isoAtSeconds(Math.trunc(Number(value)) - EPOCH_S) : undefined;
+    // Check-ins count from 1970.
+    return /^\d{1,12}(?:\.\d{1,12})?$/.test(value)
+      ? isoAtSeconds(Math.trunc(Number(value)) - APPLE_EPOCH_S)
+      : undefined;
   };
   return present({ sent_at: at('sendDate'), expected_at: at('estimatedEndTime'), overdue_at: at('triggerTime') });
 }

@@ -9,6 +9,7 @@ import {
   type PrefixCounts,
   type SqliteDiagnostics,
 } from '../../client/diagnostics-types.ts';
+import { APPLE_EPOCH_S } from '../../core/model/durations.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { openSqlite, type Sqlite } from '../../core/runtime/sqlite.ts';
 import { chatShapes, numberOf, selfShape } from './chat-shapes.ts';
@@ -23,9 +24,6 @@ const MAX_DELAYS = 100;
 const MAX_ADDRESSES = 20;
 /** The owner's addresses are taken from this many of the newest rows. */
 const RECENT_ROWS = 2000;
-
-/** 2001-01-01 in Unix seconds. */
-const APPLE_EPOCH_S = 978_307_200;
 
 interface SeenRow {
   readonly first: { readonly isFromMe: boolean; readonly hasHandle: boolean; readonly ageS: number | null };

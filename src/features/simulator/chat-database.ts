@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { APPLE_EPOCH_S } from '../../core/model/durations.ts';
 import { utiOf } from '../../core/model/media-types.ts';
 import type { SqlValue } from '../../core/runtime/sqlite.ts';
 import { isSince26, loadableSchema, type MacosVersion } from './macos-versions.ts';
@@ -10,7 +11,7 @@ import { encodeAttributedBody, type Run } from './typedstream.ts';
 /** The simulated owner's address. */
 export const OWN_ADDRESS = 'me@example.com';
 
-const APPLE_EPOCH_MS = 978_307_200_000;
+const APPLE_EPOCH_MS = APPLE_EPOCH_S * 1000;
 
 /** Converts to nanoseconds since 2001-01-01, the unit of dates in chat.db. */
 export function appleDate(unixMs: number): bigint {

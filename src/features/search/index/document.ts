@@ -1,4 +1,5 @@
 import { normalAddress } from '../../../core/model/address.ts';
+import { APPLE_EPOCH_S } from '../../../core/model/durations.ts';
 import { memoized } from '../../../core/model/memoized.ts';
 import type { Message } from '../../../core/model/message.ts';
 import { shortHash } from '../../../core/model/short-hash.ts';
@@ -102,8 +103,6 @@ export function senderTags(sender: SearchSender): readonly string[] {
 function hash(text: string): string {
   return shortHash(text).toString(36);
 }
-
-const APPLE_EPOCH_S = 978_307_200;
 
 /** Returns the time of a message, in seconds since 2001-01-01 UTC. */
 export function secondOf(message: Message): number {

@@ -5,6 +5,7 @@ import { EXIT, type FolderOptions, quoted } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { json } from '../../core/cli/output/text.ts';
 import { Refusal } from '../../core/cli/service-connection.ts';
+import { bytesOf, counted } from '../../core/model/figures.ts';
 import { lookupTable } from '../../core/model/lookup-table.ts';
 import { localTimeZone, systemClock } from '../../core/runtime/clock.ts';
 import { preferLittleGarbage } from '../../core/runtime/memory.ts';
@@ -104,18 +105,18 @@ async function chosen(
 function summary(folder: string, report: ExportReport, options: ExportCommandOptions): readonly string[] {
   const { added, changed, removed, files, missing, isInterrupted, seal, elsewhere, notConverted } = report;
   const lines = [
-    `${plural(added, 'new line')}, ${plural(changed, 'changed message')}, ${plural(removed, 'deleted message')} in ${folder}.`,
+    `${counted(added, 'new line')}, ${counted(changed, 'changed message')}, ${counted(removed, 'deleted message')} in ${folder}.`,
   ];
-  if (files > 0) lines.push(`Copied ${plural(files, 'attachment')} (${megabytes(report.fileBytes)}).`);
+  if (files > 0) lines.push(`Copied ${counted(files, 'attachment')} (${bytesOf(report.fileBytes)}).`);
   const absent = Object.entries(missing).filter(([reason]) => reason !== 'not_asked');
   if (absent.length > 0) {
     const total = absent.reduce((sum, [, count]) => sum + count, 0);
     const reasons = absent.map(([reason, count]) => `${count} ${REASONS[reason] ?? reason}`).join(', ');
-    lines.push(`${plural(total, 'attachment')} could not be copied: ${reasons}. Later runs try them again.`);
+    lines.push(`${counted(total, 'attachment')} could not be copied: ${reasons}. Later runs try them again.`);
   }
-  if (notConverted > 0) lines.push(`${plural(notConverted, 'attachment')} could not be converted.`);
+  if (notConverted > 0) lines.push(`${counted(notConverted, 'attachment')} could not be converted.`);
   if (elsewhere > 0) {
-    lines.push(`${plural(elsewhere, 'message')} in the archive came from another chat.db and are not in this one.`);
+    lines.push(`${counted(elsewhere, 'message')} in the archive came from another chat.db and are not in this one.`);
   }
   lines.push(...report.warnings);
   if (isInterrupted) lines.push('Interrupted. To continue, run the same command again.');
@@ -136,11 +137,3 @@ const REASONS: Readonly<Record<string, string>> = lookupTable({
   not_readable: 'not readable',
   changed: 'changed while being copied',
 });
-
-function plural(count: number, one: string): string {
-  return `${count.toLocaleString('en')} ${one}${count === 1 ? '' : 's'}`;
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
-}

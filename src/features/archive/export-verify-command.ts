@@ -3,6 +3,7 @@ import type { ClientContext } from '../../core/cli/client-context.ts';
 import { EXIT, type FolderOptions } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { json, oneLine } from '../../core/cli/output/text.ts';
+import { counted, number } from '../../core/model/figures.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { FILES, isGenerated, PEOPLE_FILE } from './archive-layout.ts';
 import { ArchiveComparison, type Comparison } from './compare.ts';
@@ -80,23 +81,23 @@ async function compare(
 
 function say(report: VerifyReport, compared: Comparison | undefined, context: ClientContext): void {
   const { faults, unsealed, seal } = report;
-  const counted = countsOf(report);
+  const checked = countsOf(report);
   context.stdout(...faultsOf(report, context));
-  if (faults.length > 0) context.stdout(`Checked ${counted}.`);
-  else if (seal === '') context.stdout(`What was written is unchanged: ${counted}. Nothing is sealed yet.`);
-  else context.stdout(`Nothing has changed since it was archived: ${counted}.`, `Seal: ${seal}`);
+  if (faults.length > 0) context.stdout(`Checked ${checked}.`);
+  else if (seal === '') context.stdout(`What was written is unchanged: ${checked}. Nothing is sealed yet.`);
+  else context.stdout(`Nothing has changed since it was archived: ${checked}.`, `Seal: ${seal}`);
   if (faults.some(isOfStoredFile)) context.stdout(ABOUT_STORED_FILES);
   if (faults.some(({ file }) => file !== PEOPLE_FILE && isGenerated(file))) context.stdout(ABOUT_GENERATED_FILES);
   if (seal === '' && unsealed === 0) context.stdout('No export has finished. Run postern export again.');
   if (unsealed > 0) {
     context.stdout(
-      `The last export did not finish and left ${plural(unsealed, 'line')} without a seal. Run postern export again.`,
+      `The last export did not finish and left ${counted(unsealed, 'line')} without a seal. Run postern export again.`,
     );
   }
   if (compared === undefined) return;
   const { same, not_archived: notArchived, gone, differs, differing } = compared;
   context.stdout(
-    `Compared with chat.db: ${count(same)} the same, ${count(notArchived)} not archived, ${count(gone)} gone from chat.db, ${count(differs)} with different content.`,
+    `Compared with chat.db: ${number(same)} the same, ${number(notArchived)} not archived, ${number(gone)} gone from chat.db, ${number(differs)} with different content.`,
     ...differing.slice(0, MAX_NAMED).map((guid) => `  ${oneLine(guid)}`),
   );
   if (differing.length > MAX_NAMED) context.stdout('  … --json names more of them.');
@@ -107,7 +108,7 @@ function faultsOf({ faults }: VerifyReport, context: ClientContext): readonly st
 }
 
 function countsOf({ lines, files, attachments }: VerifyReport): string {
-  return `${plural(lines, 'line')} of ${plural(files, 'file')}, and ${plural(attachments, 'attachment')}`;
+  return `${counted(lines, 'line')} of ${counted(files, 'file')}, and ${counted(attachments, 'attachment')}`;
 }
 
 const MAX_NAMED = 10;
@@ -121,13 +122,5 @@ function isOfStoredFile({ file, what }: Fault): boolean {
 }
 
 function sentenceOf({ file, line, what }: Fault): string {
-  return line === undefined ? `${file} ${what}.` : `${file}, line ${count(line)}: it ${what}.`;
-}
-
-function plural(value: number, one: string): string {
-  return `${count(value)} ${one}${value === 1 ? '' : 's'}`;
-}
-
-function count(value: number): string {
-  return value.toLocaleString('en');
+  return line === undefined ? `${file} ${what}.` : `${file}, line ${number(line)}: it ${what}.`;
 }

@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import type { AttachmentDetails } from '../../core/model/details.ts';
+import { bytesOf } from '../../core/model/figures.ts';
 import { type ArchivedFile, isStored, type MissingFile, type StoredFile } from './archived-line.ts';
 import { type Html, html } from './html.ts';
 
@@ -46,7 +47,7 @@ function storedHtml({ name }: AttachmentDetails, stored: StoredFile): Html {
  * page: the file may be HTML written by its sender.
  */
 function fileCard(name: string, { file, bytes }: StoredFile): Html {
-  const size = html`<small>${sizeOf(bytes)}</small>`;
+  const size = html`<small>${bytesOf(bytes)}</small>`;
   if (file.endsWith('.bin')) {
     return html`<div class="card"><p><bdi>${name}</bdi> ${size}</p><p><small>Not opened here, because a file of this kind can run what its sender wrote. It is in the archive as</small></p><span class="stored">${file}</span></div>`;
   }
@@ -54,12 +55,6 @@ function fileCard(name: string, { file, bytes }: StoredFile): Html {
 }
 
 function missingHtml({ name, bytes }: AttachmentDetails, reason: string): Html {
-  const size = bytes === null ? '' : `${sizeOf(bytes)}, `;
+  const size = bytes === null ? '' : `${bytesOf(bytes)}, `;
   return html`<div class="card missing"><p><bdi>${name}</bdi> <small>${size}${reason}</small></p></div>`;
-}
-
-export function sizeOf(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`;
-  const [unit, divisor] = bytes < 1e6 ? ['KB', 1e3] : bytes < 1e9 ? ['MB', 1e6] : ['GB', 1e9];
-  return `${(bytes / divisor).toLocaleString('en', { maximumFractionDigits: 1 })} ${unit}`;
 }

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { counted } from '../../core/model/figures.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import type { Notes } from '../../core/model/sentence.ts';
@@ -146,13 +147,12 @@ function beginning(parts: YearParts, page: YearPage): Html {
   });
   const monthLinks = monthLinksOf(parts, page);
   const shownYear = pages.length > 1 ? `${page.title} ${year}` : year;
-  const counted = `${page.count.toLocaleString('en')} message${page.count === 1 ? '' : 's'}`;
   return html`${pageBeginning(`${title}, ${shownYear}`)}<div class="bar">
 <nav aria-label="Archive"><a href="../../index.html">All conversations</a>${yearLinks}</nav>
 ${monthLinks.length > 0 && html`<nav aria-label="Months">${monthLinks}</nav>\n`}</div>
 <header>
 <h1>${avatarHtml(title, conversation.address)}<bdi>${title}</bdi></h1>
-<p>${subtitle !== '' && subtitle !== title && html`<bdi>${subtitle}</bdi> · `}${shownYear} · ${counted}</p>
+<p>${subtitle !== '' && subtitle !== title && html`<bdi>${subtitle}</bdi> · `}${shownYear} · ${counted(page.count, 'message')}</p>
 </header>
 <main>
 `;

@@ -1,3 +1,4 @@
+import { counted, spanOf } from '../../model/figures.ts';
 import { isBehind, type StatusReport } from '../../model/status.ts';
 import { verdictOf } from '../../model/verdict.ts';
 
@@ -48,7 +49,7 @@ export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOpti
       .map((webhook) => `--${item(`${webhook.name ?? webhook.origin} – ${webhook.last_error ?? 'no answer'}`)}`),
     ...(troubled.length > WEBHOOKS_SHOWN ? [`--${item(`and ${troubled.length - WEBHOOKS_SHOWN} more`)}`] : []),
     ...waiting(report.held_sends ?? 0, url),
-    item(`Running, version ${report.version}, for ${duration(report.uptime_s)}`),
+    item(`Running, version ${report.version}, for ${spanOf(report.uptime_s)}`),
     '---',
     `Open documentation | href=${encodeURI(`${url}/docs`)}`,
   ];
@@ -90,7 +91,7 @@ function plain(text: string): string {
  * `12:00:00` as an emoji.
  */
 function lastEvent({ newest_event: { age_s: ageS } }: StatusReport): string {
-  return ageS === null ? 'No events since Postern started' : `Last event ${duration(ageS)} ago`;
+  return ageS === null ? 'No events since Postern started' : `Last event ${spanOf(ageS)} ago`;
 }
 
 function webhooks(all: StatusReport['webhooks']): string {
@@ -101,7 +102,7 @@ function webhooks(all: StatusReport['webhooks']): string {
   });
   const gone = all.filter(({ paused_by: by }) => by === 'receiver').length;
   if (gone > 0) states.push(`${gone} paused by the receiver (410)`);
-  return [`${all.length} webhook${all.length === 1 ? '' : 's'}`, ...states].join(', ');
+  return [counted(all.length, 'webhook'), ...states].join(', ');
 }
 
 /** Returns one line with the number of waiting sends. Their content and recipients would not fit. */
@@ -109,12 +110,4 @@ function waiting(count: number, url: string): readonly string[] {
   if (count === 0) return [];
   const what = count === 1 ? '1 send waits' : `${count} sends wait`;
   return [`${item(`${what} for your decision`)} | href=${encodeURI(`${url}/console`)}`];
-}
-
-function duration(seconds: number): string {
-  if (seconds < 60) return `${Math.max(0, Math.floor(seconds))} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`;
-  const days = Math.floor(seconds / 86_400);
-  return days === 1 ? '1 day' : `${days} days`;
 }

@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { render, type VNode } from 'preact';
+import { counted, number } from '../../../core/model/figures.ts';
 import { badges, limited } from '../parts/frame.ts';
 import { classes, Icon, PageHead } from '../parts/parts.tsx';
 import { type Limited, onLimited, onScarcity } from '../service/budget.ts';
@@ -10,7 +11,6 @@ import { placeName } from '../service/place.ts';
 import { MODIFIER } from '../service/preferences.ts';
 import { currentRoute } from '../service/route.ts';
 import { isDemo, isHub, knownStatus, macs } from '../service/service.ts';
-import { counted, number } from '../service/words.ts';
 import { Offer } from './address-key.tsx';
 import { element } from './element.ts';
 import { PlaceBar, WayBack } from './place-bar.tsx';

@@ -4,7 +4,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { number } from '../service/words.ts';
+import { number } from '../../../core/model/figures.ts';
 
 const STEPS = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000];
 const MIN_BAR = 5.5;

@@ -2,8 +2,9 @@
 
 import type { ComponentChildren, VNode } from 'preact';
 import type { Conversation } from '../../../core/model/conversation.ts';
+import { counted, number } from '../../../core/model/figures.ts';
 import { isGroup, lastWords, nameOf, peopleIn } from '../service/directory.ts';
-import { counted, number, personOf, shortTimeOf, timeOf } from '../service/words.ts';
+import { personOf, shortTimeOf, timeOf } from '../service/words.ts';
 import { Faces } from './avatar.tsx';
 import { Quoting } from './quoting.tsx';
 

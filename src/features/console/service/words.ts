@@ -1,17 +1,12 @@
 // Times, numbers and names as people read them.
 
 import { DAY_MS, MINUTE_MS } from '../../../core/model/durations.ts';
+import { spanOf } from '../../../core/model/figures.ts';
 import type { Names } from '../../../core/model/names.ts';
 
 /** Returns the Address Book's name for an address, or the address if it has no name there. */
 export const personOf = (address: string, names: Names = {}): string =>
   Object.hasOwn(names, address) ? (names[address] ?? address) : address;
-
-export const number = (count: number): string => count.toLocaleString('en-US');
-
-/** Returns, for example, "1 message" or "3 messages". */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${number(count)} ${count === 1 ? one : many}`;
 
 /** Returns a formatter. It is made at its first use and kept, because making one takes longer than a hundred formats. */
 function formatter(options: Intl.DateTimeFormatOptions): (time: Date) => string {
@@ -100,27 +95,8 @@ function isToday(time: Date, daysAgo = 0): boolean {
   return time.toDateString() === day.toDateString();
 }
 
-/** Returns a duration in one unit, rounded down. */
-export function spanOf(seconds: number): string {
-  if (seconds < 60) return `${Math.max(0, Math.floor(seconds))} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
-  return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`;
-}
-
 /** Returns, for example, "12 s ago". */
 export const agoOf = (at: string | number): string => `${spanOf((Date.now() - new Date(at).getTime()) / 1000)} ago`;
-
-export function bytesOf(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`;
-  const units = ['kB', 'MB', 'GB', 'TB'];
-  let value = bytes / 1000;
-  let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
-}
 
 /** Returns, for example, "Ana, Ben and Cho". */
 export const listed = (items: readonly string[]): string =>

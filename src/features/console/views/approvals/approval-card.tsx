@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { Approval } from '../../../../client/access-types.ts';
+import { bytesOf, counted } from '../../../../core/model/figures.ts';
 import type { KeptFile } from '../../../../core/model/kept-file.ts';
 import { visibleParts } from '../../../../core/model/visible.ts';
 import { Avatar, Faces } from '../../parts/avatar.tsx';
@@ -12,7 +13,7 @@ import { NameList } from '../../parts/quoting.tsx';
 import { conversationOf, peopleIn, recipientOf } from '../../service/directory.ts';
 import { pathOfConversation } from '../../service/route.ts';
 import { keyName, may } from '../../service/service.ts';
-import { bytesOf, counted, personOf, timeOf } from '../../service/words.ts';
+import { personOf, timeOf } from '../../service/words.ts';
 
 export type Decision = 'approve' | 'deny';
 

@@ -4,6 +4,7 @@ import { computed, signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { Approval, AuditAction, AuditEntry } from '../../../../client/access-types.ts';
 import { DAY_MS } from '../../../../core/model/durations.ts';
+import { number } from '../../../../core/model/figures.ts';
 import { Chip, SearchBox } from '../../parts/choices.tsx';
 import { Button, classes, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
@@ -13,7 +14,7 @@ import { call, pageOf } from '../../service/api.ts';
 import { nameIn, readDirectory, recipientOf } from '../../service/directory.ts';
 import type { Route, View } from '../../service/route.ts';
 import { keyName, namesOfKeys } from '../../service/service.ts';
-import { addressIn, exactTimeOf, fullTimeOf, number, personOf } from '../../service/words.ts';
+import { addressIn, exactTimeOf, fullTimeOf, personOf } from '../../service/words.ts';
 import { csvOf } from './audit-csv.ts';
 import { ACTIONS, outcomeIn } from './audit-words.ts';
 

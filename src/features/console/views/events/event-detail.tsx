@@ -1,6 +1,7 @@
 // One event as JSON.
 
 import type { VNode } from 'preact';
+import { number } from '../../../../core/model/figures.ts';
 import { Button, Icon, IconButton } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { curlOf } from '../../service/api.ts';
@@ -8,7 +9,7 @@ import type { LiveEvent } from '../../service/live.ts';
 import { consoleOf, macOf } from '../../service/place.ts';
 import { pathOfConversation } from '../../service/route.ts';
 import { may } from '../../service/service.ts';
-import { exactTimeOf, fullTimeOf, number } from '../../service/words.ts';
+import { exactTimeOf, fullTimeOf } from '../../service/words.ts';
 import { conversationIdOf, type ListedEvent, sendAtOf } from './event-words.ts';
 
 export const SeenAt = ({ atMs, isPrecise = false }: { readonly atMs: number; readonly isPrecise?: boolean }): VNode => (

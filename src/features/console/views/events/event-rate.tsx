@@ -3,10 +3,10 @@
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { StatisticSeries } from '../../../../client/overview-types.ts';
+import { number } from '../../../../core/model/figures.ts';
 import { Sparkline } from '../../parts/charts.tsx';
 import { call } from '../../service/api.ts';
 import { mayOwn } from '../../service/service.ts';
-import { number } from '../../service/words.ts';
 
 const minutes = signal<readonly number[]>([]);
 

@@ -1,11 +1,12 @@
 // An event in one line.
 
+import { counted } from '../../../../core/model/figures.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import type { Names } from '../../../../core/model/names.ts';
 import { isNotice, symbolOf } from '../../service/content.ts';
 import type { LiveEvent, Taken } from '../../service/live.ts';
 import { idOn, macOf } from '../../service/place.ts';
-import { addressIn, counted, personOf } from '../../service/words.ts';
+import { addressIn, personOf } from '../../service/words.ts';
 
 export const GROUPS = [
   ['received', 'Received'],

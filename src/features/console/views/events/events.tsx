@@ -2,6 +2,7 @@
 
 import { computed, signal } from '@preact/signals';
 import { createRef, type VNode } from 'preact';
+import { counted, number } from '../../../../core/model/figures.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { Chip, SearchBox, stepOf } from '../../parts/choices.tsx';
 import { limited } from '../../parts/frame.ts';
@@ -26,7 +27,6 @@ import {
 import { macOf } from '../../service/place.ts';
 import type { View } from '../../service/route.ts';
 import { isHub, may, partsOfEvents } from '../../service/service.ts';
-import { counted, number } from '../../service/words.ts';
 import { ConversationChoice, MacChoice } from './event-choices.tsx';
 import { EventDetail, SeenAt } from './event-detail.tsx';
 import { Rate, readRate } from './event-rate.tsx';

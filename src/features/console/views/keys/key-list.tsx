@@ -3,6 +3,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { KeyUse } from '../../../../client/key-types.ts';
 import { type KeyRecord, MAX_KEYS } from '../../../../client/key-types.ts';
+import { counted, number } from '../../../../core/model/figures.ts';
 import { Meter } from '../../parts/charts.tsx';
 import { Exactly } from '../../parts/exactly.tsx';
 import { Button, CodeLine, Empty, Icon, Note, PageHead, Table, Tag } from '../../parts/parts.tsx';
@@ -11,7 +12,7 @@ import { useSteady } from '../../parts/steady.ts';
 import { toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { commandOf, forgetKeys } from '../../service/service.ts';
-import { agoOf, counted, number } from '../../service/words.ts';
+import { agoOf } from '../../service/words.ts';
 import { KeyMenu, pathOfKey } from './key-actions.tsx';
 import { APPROVAL, expiryOf, kindOf, nameOfEntry, peopleOnList, readsWith } from './key-words.ts';
 

@@ -2,9 +2,10 @@
 
 import type { ApprovalMode, Caps, KeyRecord } from '../../../../client/key-types.ts';
 import { DAY_MS } from '../../../../core/model/durations.ts';
+import { counted } from '../../../../core/model/figures.ts';
 import type { Scope } from '../../../../core/model/key.ts';
 import { nameIn } from '../../service/directory.ts';
-import { addressIn, counted, listed, personOf } from '../../service/words.ts';
+import { addressIn, listed, personOf } from '../../service/words.ts';
 
 export const APPROVAL: Readonly<Record<ApprovalMode, string>> = {
   always: 'Every send waits for you',

@@ -3,11 +3,12 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { bytesOf } from '../../../../core/model/figures.ts';
 import { Button, classes, Icon } from '../../parts/parts.tsx';
 import { reported } from '../../parts/toast.ts';
 import { opened } from '../../parts/view.tsx';
 import { bytesAt, statusOf } from '../../service/api.ts';
-import { bytesOf, reasonOf } from '../../service/words.ts';
+import { reasonOf } from '../../service/words.ts';
 import { type Attachment, addressOf } from './attachment-files.ts';
 import { loadWhenSeen } from './picture-queue.ts';
 

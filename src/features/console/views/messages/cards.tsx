@@ -3,10 +3,11 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { AppCard, ContactCard, LinkPreview, LocationPin, Poll } from '../../../../client/content-types.ts';
 import type { PartEdits } from '../../../../core/model/content.ts';
+import { counted } from '../../../../core/model/figures.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import type { Names } from '../../../../core/model/names.ts';
 import { Meter } from '../../parts/charts.tsx';
-import { counted, listed, personOf, timeOf } from '../../service/words.ts';
+import { listed, personOf, timeOf } from '../../service/words.ts';
 import { WebLink, webAddress } from './web-link.tsx';
 
 /** Returns the cards of a message, which are shown instead of its text or below it. */

@@ -5,13 +5,14 @@ import { Fragment, type VNode } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import type { KeyRecord } from '../../../../client/key-types.ts';
 import type { Conversation } from '../../../../core/model/conversation.ts';
+import { counted } from '../../../../core/model/figures.ts';
 import { Avatar, Faces } from '../../parts/avatar.tsx';
 import { CodeLine, Icon, IconButton, Tag } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { curlOf } from '../../service/api.ts';
 import { isGroup, nameOf, peopleIn } from '../../service/directory.ts';
 import { ALL_PARTS, isOwner, knownKeys } from '../../service/service.ts';
-import { addressIn, counted, personOf } from '../../service/words.ts';
+import { addressIn, personOf } from '../../service/words.ts';
 import { ConversationFiles } from './conversation-files.tsx';
 
 const PEOPLE_IN_TITLE = 4;

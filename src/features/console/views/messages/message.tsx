@@ -6,6 +6,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { capital } from '../../../../core/model/capital.ts';
 import type { TextRun, Translation } from '../../../../core/model/content.ts';
 import type { MessageDetails, RepliedMessage } from '../../../../core/model/details.ts';
+import { counted } from '../../../../core/model/figures.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { earlierTexts } from '../../../../core/model/message-view.ts';
 import type { Reaction } from '../../../../core/model/reaction.ts';
@@ -19,7 +20,7 @@ import { isNotice, notesOf, type StyledPart, styledParts, symbolOf, textOf } fro
 import { repeatable } from '../../service/repeatable.ts';
 import { pathOfConversation } from '../../service/route.ts';
 import { keyName, namesOfKeys } from '../../service/service.ts';
-import { counted, hourOf, personOf, timeOf } from '../../service/words.ts';
+import { hourOf, personOf, timeOf } from '../../service/words.ts';
 import type { Attachment } from './attachment-files.ts';
 import { AttachmentItem } from './attachments.tsx';
 import { cardsOf, History } from './cards.tsx';

@@ -3,12 +3,13 @@
 import { effect, signal } from '@preact/signals';
 import { render, type VNode } from 'preact';
 import type { ScheduledSend } from '../../../../client/scheduled-types.ts';
+import { counted } from '../../../../core/model/figures.ts';
 import { Exactly } from '../../parts/exactly.tsx';
 import { Button } from '../../parts/parts.tsx';
 import { busily, toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { may, serves } from '../../service/service.ts';
-import { addressIn, counted, fieldTimeOf, timeOf } from '../../service/words.ts';
+import { addressIn, fieldTimeOf, timeOf } from '../../service/words.ts';
 import { openState, recipient } from './open-state.ts';
 import { thread } from './thread.tsx';
 

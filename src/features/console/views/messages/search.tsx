@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import { createRef, type TargetedInputEvent, type TargetedKeyboardEvent, type VNode } from 'preact';
 import type { Highlight } from '../../../../client/search-types.ts';
+import { number } from '../../../../core/model/figures.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { Icon } from '../../parts/parts.tsx';
 import { pageOf, statusOf } from '../../service/api.ts';
@@ -10,7 +11,7 @@ import { isScarce } from '../../service/budget.ts';
 import { type Entry, suggestions } from '../../service/directory.ts';
 import { goTo, pathOfConversation } from '../../service/route.ts';
 import { serves } from '../../service/service.ts';
-import { number, reasonOf } from '../../service/words.ts';
+import { reasonOf } from '../../service/words.ts';
 import { currentHit, Hit, PersonHit } from './hits.tsx';
 import { openState, PHONE } from './open-state.ts';
 

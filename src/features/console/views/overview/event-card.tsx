@@ -4,11 +4,12 @@ import { signal, useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { Overview, StatisticPoint, StatisticSeries } from '../../../../client/overview-types.ts';
 import { DAY_MS } from '../../../../core/model/durations.ts';
+import { counted, number } from '../../../../core/model/figures.ts';
 import { type Bar, BarPlot, Legend, type Parts } from '../../parts/charts.tsx';
 import { Segments } from '../../parts/choices.tsx';
 import { Card } from '../../parts/parts.tsx';
 import { call } from '../../service/api.ts';
-import { counted, hourOf, number, shortDateOf, timeOf } from '../../service/words.ts';
+import { hourOf, shortDateOf, timeOf } from '../../service/words.ts';
 
 type Span = 'minutes' | 'days';
 

@@ -2,10 +2,10 @@
 
 import type { WebhookOverview } from '../../../../client/overview-types.ts';
 import type { SearchReport } from '../../../../client/search-types.ts';
+import { counted, number, spanOf } from '../../../../core/model/figures.ts';
 import type { PermissionReport } from '../../../../core/model/ports/permissions-ports.ts';
 import { isBehind, type StatusReport, type WebhookSummary, webhookLabel } from '../../../../core/model/status.ts';
 import type { Verdict } from '../../../../core/model/verdict.ts';
-import { counted, number, spanOf } from '../../service/words.ts';
 
 type Tone = Verdict['tone'] | 'off';
 

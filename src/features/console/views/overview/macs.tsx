@@ -1,10 +1,11 @@
 // The Macs behind the service: where each is, how far behind, and the way to its own console.
 
 import type { ComponentChildren, VNode } from 'preact';
+import { number } from '../../../../core/model/figures.ts';
 import type { HubMac, HubMachine, StatusReport } from '../../../../core/model/status.ts';
 import { Card, CodeLine, type Column, classes, Empty, Icon, type Mark, State, Table, Tag } from '../../parts/parts.tsx';
 import { consoleOf } from '../../service/place.ts';
-import { agoOf, number, timeOf } from '../../service/words.ts';
+import { agoOf, timeOf } from '../../service/words.ts';
 
 const COLUMNS: readonly Column[] = [
   'Mac',

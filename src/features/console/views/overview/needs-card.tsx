@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, VNode } from 'preact';
 import type { Overview, WebhookOverview } from '../../../../client/overview-types.ts';
+import { bytesOf, counted } from '../../../../core/model/figures.ts';
 import type { PermissionReport } from '../../../../core/model/ports/permissions-ports.ts';
 import { isBehind, type WebhookSummary, webhookLabel } from '../../../../core/model/status.ts';
 import { Exactly } from '../../parts/exactly.tsx';
@@ -9,7 +10,6 @@ import { Button, Card, Countdown, Empty, Icon, Tag } from '../../parts/parts.tsx
 import { NameList } from '../../parts/quoting.tsx';
 import { recipientOf } from '../../service/directory.ts';
 import { isHub } from '../../service/service.ts';
-import { bytesOf, counted } from '../../service/words.ts';
 import { redeliver } from '../webhooks/redeliver.ts';
 import { hashOf } from '../webhooks/webhook-words.ts';
 import { worstFirst } from './facts.ts';

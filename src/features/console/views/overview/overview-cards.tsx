@@ -2,10 +2,11 @@
 
 import type { VNode } from 'preact';
 import type { KeyOverview, Overview, WebhookOverview } from '../../../../client/overview-types.ts';
+import { bytesOf, counted, number, spanOf } from '../../../../core/model/figures.ts';
 import { type StatusReport, webhookLabel } from '../../../../core/model/status.ts';
 import { Meter, PartBar, Sparkline, TickStrip } from '../../parts/charts.tsx';
 import { Card, type Column, Facts, Table } from '../../parts/parts.tsx';
-import { agoOf, bytesOf, counted, number, spanOf, timeOf } from '../../service/words.ts';
+import { agoOf, timeOf } from '../../service/words.ts';
 import { hashOf, responseOf, STATES, shareOf, ticksOf, ticksTitle } from '../webhooks/webhook-words.ts';
 import { isLater } from './event-card.tsx';
 import { NEARLY_FULL } from './needs-card.tsx';

@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { Overview } from '../../../../client/overview-types.ts';
+import { spanOf } from '../../../../core/model/figures.ts';
 import type { StatusReport } from '../../../../core/model/status.ts';
 import { type Verdict, verdictOf } from '../../../../core/model/verdict.ts';
 import { watchHeld } from '../../parts/held-watch.ts';
@@ -14,7 +15,7 @@ import { type Asked, call } from '../../service/api.ts';
 import { readDirectory } from '../../service/directory.ts';
 import type { View } from '../../service/route.ts';
 import { commandOf, isHub, may, mayOwn, noteStatus, serves } from '../../service/service.ts';
-import { spanOf, timeOf } from '../../service/words.ts';
+import { timeOf } from '../../service/words.ts';
 import { EventCard, readDays } from './event-card.tsx';
 import { droppedBy, healthFacts } from './facts.ts';
 import { MacCards } from './macs.tsx';

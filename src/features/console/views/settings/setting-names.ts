@@ -1,6 +1,6 @@
-// The settings of config.toml in words.
+import { number } from '../../../../core/model/figures.ts';
 
-import { number } from '../../service/words.ts';
+// The settings of config.toml in words.
 
 export const SECTIONS: Readonly<Record<string, string>> = {
   server: 'Server',

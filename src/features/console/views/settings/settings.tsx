@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
 import type { SearchReport } from '../../../../client/search-types.ts';
+import { number, spanOf } from '../../../../core/model/figures.ts';
 import type { ShownSetting } from '../../../../core/model/shown-setting.ts';
 import type { StatusReport } from '../../../../core/model/status.ts';
 import { CodeLine, Icon, Note, PageHead, Tag } from '../../parts/parts.tsx';
@@ -11,7 +12,6 @@ import { call, statusOf } from '../../service/api.ts';
 import { navigationItems, TABS } from '../../service/navigation.ts';
 import type { View } from '../../service/route.ts';
 import { commandOf, mayOwn, noteStatus } from '../../service/service.ts';
-import { number, spanOf } from '../../service/words.ts';
 import { BrowserCard } from './browser-card.tsx';
 import { PermissionCards } from './permission-cards.tsx';
 import { SECTIONS, settingValue } from './setting-names.ts';

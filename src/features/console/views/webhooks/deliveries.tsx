@@ -2,13 +2,14 @@
 
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
+import { counted, number } from '../../../../core/model/figures.ts';
 import type { AttemptRecord, DetailedDelivery } from '../../../../core/model/webhook.ts';
 import { Segments } from '../../parts/choices.tsx';
 import { Button, Card, Icon } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { call, curlOf } from '../../service/api.ts';
 import { nameIn } from '../../service/directory.ts';
-import { addressIn, counted, exactTimeOf, fullTimeOf, number } from '../../service/words.ts';
+import { addressIn, exactTimeOf, fullTimeOf } from '../../service/words.ts';
 import { pathOf } from './redeliver.ts';
 import { sendAgain } from './webhook-actions.tsx';
 import type { ShownWebhook } from './webhook-words.ts';

@@ -3,13 +3,14 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { HOUR_MS } from '../../../../core/model/durations.ts';
+import { number } from '../../../../core/model/figures.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { Option } from '../../parts/choices.tsx';
 import { confirmed } from '../../parts/floating.tsx';
 import { toast } from '../../parts/toast.ts';
 import { call, pageOf } from '../../service/api.ts';
 import { may, serves } from '../../service/service.ts';
-import { fieldTimeOf, number, timeOf } from '../../service/words.ts';
+import { fieldTimeOf, timeOf } from '../../service/words.ts';
 import { pathOf, redeliver } from './redeliver.ts';
 import { nameOfWebhook, type ShownWebhook } from './webhook-words.ts';
 

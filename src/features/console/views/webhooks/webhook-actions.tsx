@@ -1,12 +1,12 @@
 // Actions on a webhook: test, send again, pause, remove.
 
 import type { VNode } from 'preact';
+import { counted, number } from '../../../../core/model/figures.ts';
 import type { WebhookTestResult } from '../../../../core/model/webhook.ts';
 import { confirmed, Menu, type MenuItem } from '../../parts/floating.tsx';
 import { copy, toast } from '../../parts/toast.ts';
 import { call, curlOf } from '../../service/api.ts';
 import { currentRoute, goTo } from '../../service/route.ts';
-import { counted, number } from '../../service/words.ts';
 import { pathOf, redeliver } from './redeliver.ts';
 import { replay } from './replay-dialog.tsx';
 import { hashOf, nameOfWebhook, type ShownWebhook } from './webhook-words.ts';

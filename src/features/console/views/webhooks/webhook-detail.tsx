@@ -3,13 +3,14 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
 import type { SubjectSeries } from '../../../../client/overview-types.ts';
+import { number, spanOf } from '../../../../core/model/figures.ts';
 import type { DetailedDelivery } from '../../../../core/model/webhook.ts';
 import { BarPlot, Legend, type Parts } from '../../parts/charts.tsx';
 import { Button, Card, Facts, Icon, Note, PageHead, State } from '../../parts/parts.tsx';
 import { reported, toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { nameIn } from '../../service/directory.ts';
-import { addressIn, hourOf, number, spanOf, timeOf } from '../../service/words.ts';
+import { addressIn, hourOf, timeOf } from '../../service/words.ts';
 import { DeliveryCard } from './deliveries.tsx';
 import { pathOf, redeliver } from './redeliver.ts';
 import { replay } from './replay-dialog.tsx';

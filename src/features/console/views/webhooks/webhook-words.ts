@@ -1,10 +1,10 @@
 // A webhook's state in words, and its deliveries as one tick per hour.
 
 import type { StatisticPoint, SubjectSeries } from '../../../../client/overview-types.ts';
+import { counted, number, spanOf } from '../../../../core/model/figures.ts';
 import { type Webhook, type WebhookStatus, withoutPassword } from '../../../../core/model/webhook.ts';
 import type { Tick } from '../../parts/charts.tsx';
 import type { Mark } from '../../parts/parts.tsx';
-import { counted, number, spanOf } from '../../service/words.ts';
 
 export type ShownWebhook = Webhook & WebhookStatus & { readonly next_attempt_at?: string | null };
 

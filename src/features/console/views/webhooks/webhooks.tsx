@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { StatisticSeries, SubjectSeries } from '../../../../client/overview-types.ts';
+import { number } from '../../../../core/model/figures.ts';
 import { MAX_WEBHOOKS } from '../../../../core/model/webhook.ts';
 import { TickStrip } from '../../parts/charts.tsx';
 import { setTitle } from '../../parts/frame.ts';
@@ -13,7 +14,6 @@ import { type Asked, call, statusOf } from '../../service/api.ts';
 import { readDirectory } from '../../service/directory.ts';
 import { currentRoute, type Route, type View } from '../../service/route.ts';
 import { commandOf, isHub, mayOwn } from '../../service/service.ts';
-import { number } from '../../service/words.ts';
 import { deliveriesOf } from './deliveries.tsx';
 import { pathOf } from './redeliver.ts';
 import { sendTest, WebhookMenu } from './webhook-actions.tsx';

@@ -1,4 +1,4 @@
-import { shortHash } from '../model/short-hash.ts';
+import { shortHash } from '../model/text.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 import { toText } from './columns.ts';
 import { perSchema } from './schema-info.ts';

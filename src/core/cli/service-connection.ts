@@ -7,7 +7,7 @@ import { isOwnUrl, trustedSocketOf, urlOf } from '../config/service-address.ts';
 import { errorCode } from '../model/errors.ts';
 import { LIMITED_KEY } from '../model/key.ts';
 import { PROBLEMS } from '../model/problems.ts';
-import { trimmedEnd } from '../model/trimmed-end.ts';
+import { trimmedEnd } from '../model/text.ts';
 import type { ClientContext } from './client-context.ts';
 import { type ConnectionOptions, type Context, EXIT, folderOf } from './context.ts';
 import { isDemoRunning } from './demo-running.ts';

@@ -1,4 +1,4 @@
-import { trimmedEnd } from './trimmed-end.ts';
+import { trimmedEnd } from './text.ts';
 
 const MAX_NAME_BYTES = 200;
 /** The longest name of a file that macOS and Linux allow. */

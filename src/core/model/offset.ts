@@ -1,4 +1,4 @@
-import { trimmedEnd } from './trimmed-end.ts';
+import { trimmedEnd } from './text.ts';
 
 /**
  * A position in the event log: everything up to this row and this change has been seen (decision I1). Treat it as

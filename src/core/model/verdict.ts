@@ -1,5 +1,5 @@
-import { capital } from './capital.ts';
 import { type HubMachine, isBehind, type StatusReport, type WebhookSummary, webhookLabel } from './status.ts';
+import { capital } from './text.ts';
 
 /** `text` says whether everything works. `next` gives the reason or the consequence; it may be empty. */
 export interface Verdict {

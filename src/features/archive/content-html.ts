@@ -1,10 +1,10 @@
 import type { AppCard, LinkPreview, Poll } from '../../client/content-types.ts';
-import { capital } from '../../core/model/capital.ts';
 import type { MessagePart, TextRun } from '../../core/model/content.ts';
 import type { MessageDetails } from '../../core/model/details.ts';
 import { earlierTexts, effectNote } from '../../core/model/message-view.ts';
 import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import { type Notes, rowNote } from '../../core/model/sentence.ts';
+import { capital } from '../../core/model/text.ts';
 import { Html, html, linked, safeLink } from './html.ts';
 
 /** Key: the name of a text style. Value: the name of the HTML element that shows it. */

@@ -1,17 +1,5 @@
-import { lookupTable } from '../../core/model/lookup-table.ts';
 import { parsedUrl } from '../../core/model/parsed-url.ts';
-
-const ENTITIES: Readonly<Record<string, string>> = lookupTable({
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-});
-const SPECIAL = /[&<>"']/g;
-/** Control characters that an HTML page must not contain. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
+import { escapedHtml } from '../../core/model/text.ts';
 
 /** HTML in which every text written by people was escaped. */
 export class Html {
@@ -23,11 +11,6 @@ export class Html {
 }
 
 type Part = string | number | Html | readonly Html[] | undefined | false;
-
-/** Escapes a text, for an element or for an attribute in quotes. */
-export function escaped(text: string): string {
-  return text.replace(CONTROLS, '\uFFFD').replace(SPECIAL, (character) => ENTITIES[character] ?? '');
-}
 
 /** Fills a template and escapes every part that is not Html. undefined and false become nothing. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
@@ -42,7 +25,7 @@ function filled(part: Part): string {
   if (part instanceof Html) return part.text;
   if (part === undefined || part === false) return '';
   if (typeof part === 'object') return part.map(({ text }) => text).join('');
-  return escaped(String(part));
+  return escapedHtml(String(part));
 }
 
 /**
@@ -59,7 +42,7 @@ const AFTER_LINK = new Set('.,:;!?)]}»”’…');
 
 /** Renders a text with its https links as links. */
 export function linked(text: string): Html {
-  if (!text.includes('https://')) return new Html(escaped(text));
+  if (!text.includes('https://')) return new Html(escapedHtml(text));
   let out = '';
   let at = 0;
   for (const { 0: found, index } of text.matchAll(LINK)) {
@@ -67,11 +50,11 @@ export function linked(text: string): Html {
     while (AFTER_LINK.has(found.charAt(end - 1))) end -= 1;
     const shown = found.slice(0, end);
     const href = safeLink(shown);
-    out += escaped(text.slice(at, index));
-    out += href === undefined ? escaped(shown) : link(href, html`${shown}`).text;
+    out += escapedHtml(text.slice(at, index));
+    out += href === undefined ? escapedHtml(shown) : link(href, html`${shown}`).text;
     at = index + end;
   }
-  return new Html(out + escaped(text.slice(at)));
+  return new Html(out + escapedHtml(text.slice(at)));
 }
 
 /** Renders a link to a page on the web. */

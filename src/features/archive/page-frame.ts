@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { escaped, Html, html } from './html.ts';
+import { escapedHtml } from '../../core/model/text.ts';
+import { Html, html } from './html.ts';
 
 // Pages show only files of the archive and run no script, no matter what a message contains.
 
@@ -21,10 +22,10 @@ export function pageBeginning(title: string): Html {
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${escaped(POLICY)}">
+<meta http-equiv="Content-Security-Policy" content="${escapedHtml(POLICY)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>${escaped(title)}</title>
+<title>${escapedHtml(title)}</title>
 <style>${STYLE}</style>
 </head>
 <body>

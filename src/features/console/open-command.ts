@@ -8,7 +8,7 @@ import type { ConnectionOptions } from '../../core/cli/context.ts';
 import { EXIT, folderOf } from '../../core/cli/context.ts';
 import { printable } from '../../core/cli/output/text.ts';
 import { type AtPort, atPort, Refusal, reportRefusal, withService } from '../../core/cli/service-connection.ts';
-import { trimmedEnd } from '../../core/model/trimmed-end.ts';
+import { escapedHtml, trimmedEnd } from '../../core/model/text.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { commandRunner } from '../../core/runtime/command.ts';
 
@@ -114,7 +114,7 @@ function removeOldPages(folder: string): void {
 }
 
 function pageTo(address: string): string {
-  const safe = address.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+  const safe = escapedHtml(address);
   return [
     '<!doctype html>',
     '<html lang="en">',

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { parsedUrl } from '../../core/model/parsed-url.ts';
+import { escapedHtml } from '../../core/model/text.ts';
 import { visible } from '../../core/model/visible.ts';
 
 /** The console's colours and form styles. They are part of the page, because the issuer's address serves no files. */
@@ -59,7 +60,7 @@ ${option('assistant', 'An assistant', 'It reads and writes where you allow it; e
 </fieldset>
 <div class="field"><label for="people">Whose conversations?</label>
 <textarea class="input" id="people" name="people" rows="3" placeholder="+15550100"
- aria-describedby="people-hint">${escaped(people)}</textarea>
+ aria-describedby="people-hint">${escapedHtml(people)}</textarea>
 <span class="hint" id="people-hint">A number, address or group on each line, or * for everybody. The program sees nobody
 else.</span></div>
 <div class="field"><label for="key">Your key</label>
@@ -113,9 +114,5 @@ function receiverOf(uri: string): string {
 
 /** Escapes text for the page. Also writes out invisible characters, because they could reverse the text around them. */
 function shown(text: string): string {
-  return escaped(visible(text));
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return escapedHtml(visible(text));
 }

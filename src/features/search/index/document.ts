@@ -2,7 +2,7 @@ import { normalAddress } from '../../../core/model/address.ts';
 import { APPLE_EPOCH_S } from '../../../core/model/durations.ts';
 import { memoized } from '../../../core/model/memoized.ts';
 import type { Message } from '../../../core/model/message.ts';
-import { shortHash } from '../../../core/model/short-hash.ts';
+import { shortHash } from '../../../core/model/text.ts';
 import type { SearchableMessage, SearchSender } from '../types.ts';
 import { numbersIn } from './numbers.ts';
 import { MAX_TOKEN, segment } from './tokens.ts';

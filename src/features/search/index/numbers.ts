@@ -1,4 +1,4 @@
-import { asciiDigits } from '../../../core/model/ascii-digits.ts';
+import { asciiDigits } from '../../../core/model/text.ts';
 import { isAscii, MAX_TOKEN, type Token } from './tokens.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Highlight } from '../../../client/search-types.ts';
-import { asciiDigits } from '../../../core/model/ascii-digits.ts';
 import { lookupTable } from '../../../core/model/lookup-table.ts';
 import { memoized } from '../../../core/model/memoized.ts';
+import { asciiDigits } from '../../../core/model/text.ts';
 
 /** Maximum length of a token in UTF-16 units. Longer words are cut to save space in the index. */
 export const MAX_TOKEN = 64;

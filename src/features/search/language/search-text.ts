@@ -2,7 +2,7 @@ import { dayStartMs } from '../../../core/model/day-start.ts';
 import { NS_PER_MS } from '../../../core/model/durations.ts';
 import type { Mistake } from '../../../core/model/errors.ts';
 import { lookupTable } from '../../../core/model/lookup-table.ts';
-import { trimmedEnd } from '../../../core/model/trimmed-end.ts';
+import { trimmedEnd } from '../../../core/model/text.ts';
 import { parseInstant } from '../../../core/schema/instant.ts';
 import { MAX_SEARCH_CHARACTERS, type SearchTerm } from '../types.ts';
 import { meantFilter } from './meant-filter.ts';

@@ -3,13 +3,13 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { capital } from '../../../../core/model/capital.ts';
 import type { TextRun, Translation } from '../../../../core/model/content.ts';
 import type { MessageDetails, RepliedMessage } from '../../../../core/model/details.ts';
 import { counted } from '../../../../core/model/figures.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { earlierTexts } from '../../../../core/model/message-view.ts';
 import type { Reaction } from '../../../../core/model/reaction.ts';
+import { capital } from '../../../../core/model/text.ts';
 import { Avatar } from '../../parts/avatar.tsx';
 import { Exactly } from '../../parts/exactly.tsx';
 import { classes, Icon } from '../../parts/parts.tsx';

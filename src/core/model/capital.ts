@@ -1,4 +1,0 @@
-/** Returns the text with a capital first letter. */
-export function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}

@@ -9,9 +9,9 @@ import { noContacts } from '../../src/features/contacts/no-contacts.ts';
 import { mcpCalls } from '../../src/features/mcp/calls.ts';
 import { lazyMcpService } from '../../src/features/mcp/lazy-service.ts';
 import { AuthorizationServer } from '../../src/features/oauth/authorization-server.ts';
+import { oauth as oauthFeature } from '../../src/features/oauth/feature.ts';
 import { IssuerHost } from '../../src/features/oauth/issuer-host.ts';
 import { oauthStore } from '../../src/features/oauth/oauth-store.ts';
-import { OAUTH_TABLES } from '../../src/features/oauth/tables.ts';
 import { ANY_KEY } from './any-key.ts';
 import { FakeClock } from './fake-clock.ts';
 import { FeatureGateway, MemorySearch } from './feature-gateway.ts';
@@ -36,7 +36,7 @@ export async function openIssuerHost({
   rateLimitPerMinute = 10_000,
   allowedHosts = [],
 }: IssuerHostOptions = {}) {
-  const state = openStateDatabase(join(folder, 'state.db'), [access, { name: 'oauth', tables: OAUTH_TABLES }]);
+  const state = openStateDatabase(join(folder, 'state.db'), [access, oauthFeature]);
   const clock = new FakeClock();
   const revoked: string[] = [];
   let made = 0;

@@ -4,13 +4,23 @@ import type { FleetReport } from './agent/agent.ts';
 import { declareHubCommand } from './hub/commands.ts';
 import { FLEET_SETTINGS } from './settings.ts';
 import { declareFleetCommands } from './setup/commands.ts';
-import { FLEET_TABLES } from './tables.ts';
 
 /** Connects this Mac with others over NATS. */
 export const fleet = feature({
   name: 'fleet',
   settings: FLEET_SETTINGS,
-  tables: FLEET_TABLES,
+  tables: `
+  CREATE TABLE fleet_agent (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    own TEXT NOT NULL,
+    member TEXT,
+    machine TEXT,
+    since_ms INTEGER,
+    created TEXT,
+    subject TEXT,
+    sequence INTEGER NOT NULL DEFAULT 0,
+    late INTEGER NOT NULL DEFAULT 0
+  ) STRICT;`,
   commands(program, runs) {
     declareHubCommand(program, runs);
     declareFleetCommands(program, runs);

@@ -4,7 +4,6 @@ import { feature } from '../../core/feature.ts';
 import { mcpClients } from './clients.ts';
 import { MCP_PROBLEMS } from './problems.ts';
 import { MCP_SETTINGS } from './settings.ts';
-import { MCP_TABLES } from './tables.ts';
 
 /** Serves the Model Context Protocol: the tools, events and subscriptions of programs that a model drives. */
 export const mcp = feature({
@@ -12,7 +11,24 @@ export const mcp = feature({
   // Some of its tools search, and resolve names.
   needs: ['contacts', 'search'],
   settings: MCP_SETTINGS,
-  tables: MCP_TABLES,
+  tables: `
+  CREATE TABLE subscription (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    key_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    arguments TEXT NOT NULL,
+    url TEXT NOT NULL,
+    secret TEXT NOT NULL,
+    previous_secret TEXT,
+    previous_until_ms INTEGER,
+    expires_ms INTEGER NOT NULL,
+    last_delivery_ms INTEGER,
+    last_error TEXT,
+    failed_since_ms INTEGER,
+    has_skipped INTEGER NOT NULL,
+    has_gap INTEGER NOT NULL
+  ) STRICT;`,
   problems: MCP_PROBLEMS,
   routes: {
     callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true, isForLimitedKeys: true },

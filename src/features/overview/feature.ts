@@ -1,12 +1,27 @@
 import { feature } from '../../core/feature.ts';
-import { OVERVIEW_TABLES } from './tables.ts';
 
 /** Counts events, sends and deliveries, and collects what the console's home page shows. */
 export const overview = feature({
   name: 'overview',
   // Counts what each key did, and lists the sends that wait.
   needs: ['access'],
-  tables: OVERVIEW_TABLES,
+  tables: `
+  CREATE TABLE statistic (
+    kind TEXT NOT NULL,
+    span TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    subject TEXT NOT NULL,
+    name TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (kind, span, at_ms, subject, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX statistic_by_age ON statistic (span, at_ms);
+  CREATE TABLE statistic_time (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    since_ms INTEGER NOT NULL,
+    asked_ms INTEGER NOT NULL,
+    events_ms INTEGER
+  ) STRICT;`,
   routes: {
     getOverview: { method: 'GET', path: '/overview', key: 'header', access: 'owner' },
     getStatistics: { method: 'GET', path: '/stats/{kind}', key: 'header', access: 'owner' },

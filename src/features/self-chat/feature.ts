@@ -3,13 +3,27 @@ import { declareProveCommand } from './commands.ts';
 import { forgetSelfChat } from './ended.ts';
 import { SELF_CHAT_PROBLEMS } from './problems.ts';
 import { SELF_CHAT_SETTINGS } from './settings.ts';
-import { SELF_CHAT_TABLES } from './tables.ts';
 
 /** The owner's conversation with themselves: proved by a code, and where the owner's tapbacks decide. */
 export const selfChat = feature({
   name: 'self-chat',
   settings: SELF_CHAT_SETTINGS,
-  tables: SELF_CHAT_TABLES,
+  tables: `
+  CREATE TABLE self_chat (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    address TEXT NOT NULL,
+    chat TEXT NOT NULL,
+    proved_ms INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE self_chat_request (
+    guid TEXT PRIMARY KEY,
+    approval TEXT NOT NULL,
+    text_hmac TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE self_chat_message (
+    key TEXT PRIMARY KEY,
+    at_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;`,
   problems: SELF_CHAT_PROBLEMS,
   routes: {
     getSelfChat: { method: 'GET', path: '/self-chat', key: 'header', access: 'owner' },

@@ -19,7 +19,6 @@ export const overview = feature({
   CREATE TABLE statistic_time (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     since_ms INTEGER NOT NULL,
-    asked_ms INTEGER NOT NULL,
     events_ms INTEGER
   ) STRICT;`,
   routes: {

@@ -5,7 +5,7 @@ import type { StatisticCount, StatisticStore } from './ports.ts';
 /** Stores the counters of `GET /stats` (decision Z1). */
 export function statisticStore(database: Sqlite): StatisticStore {
   const times = database.prepare('SELECT since_ms, events_ms FROM statistic_time');
-  const begin = database.prepare('INSERT OR IGNORE INTO statistic_time (one, since_ms, asked_ms) VALUES (1, ?, ?)');
+  const begin = database.prepare('INSERT OR IGNORE INTO statistic_time (one, since_ms) VALUES (1, ?)');
   const filled = database.prepare('UPDATE statistic_time SET events_ms = ? WHERE events_ms IS NULL');
   const add = database.prepare(
     `INSERT INTO statistic (kind, span, at_ms, subject, name, count) VALUES (?, ?, ?, ?, ?, ?)
@@ -20,7 +20,7 @@ export function statisticStore(database: Sqlite): StatisticStore {
   };
   return {
     begin(nowMs) {
-      begin.run(nowMs, nowMs);
+      begin.run(nowMs);
       return Number(times.get()?.[0]);
     },
     eventsFrom() {

@@ -29,9 +29,6 @@ const OBEYED = /[\u007f-\u009f]/g;
 const MAX_DEPTH = 4;
 
 type Kind = 'address' | 'secret' | 'url' | 'other';
-/** Key: a field name seen so far. Value: its kind. There are few names, because all of them are written in the code. */
-const kinds = new Map<string, Kind>();
-const MAX_KINDS = 1000;
 
 /** Returns the fields of a log line without secrets and message texts, with shortened addresses and plain errors. */
 export function redact(fields: Fields, candour: Redaction): Record<string, unknown> {
@@ -68,12 +65,7 @@ function redactValue(name: string, value: unknown, candour: Redaction, depth: nu
 }
 
 function kindOf(name: string): Kind {
-  const known = kinds.get(name);
-  if (known !== undefined) return known;
-  if (kinds.size === MAX_KINDS) kinds.clear();
-  const kind = SECRETS.test(name) ? 'secret' : URLS.test(name) ? 'url' : ADDRESSES.test(name) ? 'address' : 'other';
-  kinds.set(name, kind);
-  return kind;
+  return SECRETS.test(name) ? 'secret' : URLS.test(name) ? 'url' : ADDRESSES.test(name) ? 'address' : 'other';
 }
 
 function redactText(kind: Kind, text: string, { showsAddresses }: Redaction): string {

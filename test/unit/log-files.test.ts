@@ -16,27 +16,24 @@ import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
-const options = (): { clock: FakeClock; log: ReturnType<typeof collectingLog>; maxBytes: number; everyMs: number } => ({
-  clock: new FakeClock(),
-  log: collectingLog(),
-  maxBytes: 100,
-  everyMs: 1000,
-});
+const options = () => ({ clock: new FakeClock(), log: collectingLog() });
+const MAX_BYTES = 10 * 1024 * 1024;
+const TOO_MUCH = 'x'.repeat(MAX_BYTES + 1);
 
 describe('a log file that launchd holds open', () => {
   test('is set aside when it is large, and continues from its beginning', async () => {
     const file = join(folder, 'postern.log');
     const held = openSync(file, 'a');
-    writeSync(held, 'x'.repeat(101));
+    writeSync(held, TOO_MUCH);
     const given = options();
     const stop = boundLogFiles([file, join(folder, 'not-there.log')], given);
-    expect(readFileSync(`${file}.1`, 'utf8')).toHaveLength(101);
+    expect(readFileSync(`${file}.1`, 'utf8')).toHaveLength(TOO_MUCH.length);
     writeSync(held, 'next line\n');
     expect(readFileSync(file, 'utf8')).toBe('next line\n');
 
-    appendFileSync(file, 'y'.repeat(200));
-    await given.clock.advance(1000);
-    expect(readFileSync(`${file}.1`, 'utf8')).toContain('next line');
+    appendFileSync(file, TOO_MUCH);
+    await given.clock.advance(60_000);
+    expect(readFileSync(`${file}.1`, 'utf8').startsWith('next line')).toBe(true);
     expect(readFileSync(file, 'utf8')).toBe('');
     expect(given.log.lines).toEqual([]);
 
@@ -49,10 +46,10 @@ describe('a log file that launchd holds open', () => {
     const file = join(folder, 'unlucky.log');
     mkdirSync(join(`${file}.1`, 'in the way'), { recursive: true });
     const given = options();
-    writeFileSync(file, 'x'.repeat(101));
+    writeFileSync(file, TOO_MUCH);
     const stop = boundLogFiles([file], given);
-    writeFileSync(file, 'x'.repeat(101));
-    await given.clock.advance(1000);
+    writeFileSync(file, TOO_MUCH);
+    await given.clock.advance(60_000);
     expect(readFileSync(file, 'utf8')).toBe('');
     expect(existsSync(`${file}.1.new`)).toBe(false);
     expect(given.log.lines.map(({ message }) => message)).toEqual(['could not rotate a log file']);

@@ -74,6 +74,18 @@ describe('the door of /mcp', () => {
     expect(await ask(gateway)).toMatchObject({ status: 429, json: { code: 'rate_limited' } });
   });
 
+  test('opens at the next request if its tools could not be loaded once', async () => {
+    let asked = 0;
+    const tools = async (): Promise<readonly []> => {
+      asked += 1;
+      if (asked === 1) throw new Error('too many open files');
+      return [];
+    };
+    const gateway = await open(true, {}, {}, [{ tools }]);
+    expect((await ask(gateway)).status).toBe(500);
+    expect((await ask(gateway)).status).toBe(200);
+  });
+
   test('takes POST alone, and JSON of at most 1 MiB', async () => {
     const gateway = await open();
     for (const method of ['GET', 'DELETE']) {

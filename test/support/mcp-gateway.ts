@@ -1,6 +1,7 @@
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { lazyMcpService } from '../../src/features/mcp/lazy-service.ts';
+import type { McpParts } from '../../src/features/mcp/server-parts.ts';
 import { FeatureGateway } from './feature-gateway.ts';
 import type { Call } from './http-gateway.ts';
 import { collectingLog } from './log.ts';
@@ -15,12 +16,17 @@ export interface ToolResult {
 }
 
 /** Starts a gateway that serves /mcp. The caller closes it. */
-export function openMcp(allowOwnerKey = true, settings = {}, more: Options = {}): Promise<FeatureGateway> {
+export function openMcp(
+  allowOwnerKey = true,
+  settings = {},
+  more: Options = {},
+  features: McpParts['features'] = [],
+): Promise<FeatureGateway> {
   const mcp = lazyMcpService({
     clock: systemClock,
     log: collectingLog(),
     counters: new Counters(),
-    features: [],
+    features,
     version: '1.2.3',
     timeZone: () => 'Europe/Berlin',
   });

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
+import { madeOnce } from '../runtime/made-once.ts';
 import type { Answer } from './answer.ts';
 import { isKnown, vary } from './conditions.ts';
 import { type Encoding, encoded, encodingFor, isWorthEncoding } from './encodings.ts';
 import type { Exchange } from './exchange.ts';
-import { madeOnce } from './made-once.ts';
 
 /** Serves one page. */
 export type ServedPage = (exchange: Exchange) => Answer | Promise<Answer>;

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { ProblemText } from '../model/problem-text.ts';
+import { madeOnce } from '../runtime/made-once.ts';
 import type { AddedSchemas } from '../schema/content-schema.ts';
-import { madeOnce } from './made-once.ts';
 import type { Operation } from './openapi/operation.ts';
 import type { Route } from './route.ts';
 import type { Handler, ServedRoute } from './router.ts';

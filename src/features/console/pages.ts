@@ -5,10 +5,10 @@ import { createRequire } from 'node:module';
 import type { Answer } from '../../core/http/answer.ts';
 import { vary } from '../../core/http/conditions.ts';
 import type { Exchange } from '../../core/http/exchange.ts';
-import { madeOnce } from '../../core/http/made-once.ts';
 import { cachedPage, type OpenPages, type PageContent, type ServedPage } from '../../core/http/pages.ts';
 import { lookupTable } from '../../core/model/lookup-table.ts';
 import { problem } from '../../core/model/problems.ts';
+import { madeOnce } from '../../core/runtime/made-once.ts';
 import { FOR_MODELS, GUIDE_NAME, guideContent, guideFile } from './guide-pack.ts';
 import { isForPerson, missingPage } from './missing-page.ts';
 

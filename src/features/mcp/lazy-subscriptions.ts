@@ -2,6 +2,7 @@ import type { Config } from '../../core/config/config.ts';
 import type { Host } from '../../core/host.ts';
 import type { Caller } from '../../core/model/caller.ts';
 import type { RowFeed } from '../../core/model/ports/feed-ports.ts';
+import { madeOnce } from '../../core/runtime/made-once.ts';
 import type { OwnListeners } from '../../core/runtime/own-listeners.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
 import type { SubscriptionService } from './subscriptions/ports.ts';
@@ -19,7 +20,7 @@ interface LazySubscriptionsParts {
 /** The subscriptions of MCP Events. Loads the modules behind them once a first subscription exists. */
 export class LazySubscriptions implements SubscriptionService {
   readonly #parts: LazySubscriptionsParts;
-  #loading: Promise<SubscriptionService> | undefined;
+  readonly #load = madeOnce(() => this.#make());
   #loaded: SubscriptionService | undefined;
 
   constructor(parts: LazySubscriptionsParts) {
@@ -41,15 +42,7 @@ export class LazySubscriptions implements SubscriptionService {
 
   terminate: SubscriptionService['terminate'] = (keyId) => this.#loaded?.terminate(keyId);
 
-  close: SubscriptionService['close'] = async () => (await this.#loading)?.close();
-
-  #load(): Promise<SubscriptionService> {
-    this.#loading ??= this.#make().catch((error: unknown) => {
-      this.#loading = undefined;
-      throw error;
-    });
-    return this.#loading;
-  }
+  close: SubscriptionService['close'] = async () => (await this.#load.ifMade())?.close();
 
   async #make(): Promise<SubscriptionService> {
     const { config, host, state, feed, callerOf, ownListeners } = this.#parts;

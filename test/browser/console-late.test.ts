@@ -106,6 +106,30 @@ describe('the console, when an answer comes late', () => {
     expect(await second.count()).toBe(1);
   });
 
+  inBrowser('keeps what Postern sends later while it cannot ask, and drops it once it is sent', async () => {
+    const { page } = there();
+    const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+    await ask('messages', { recipient: '+15550100', body: 'In an hour', send_at: sendAt });
+    await goTo('#/messages');
+    await page.reload();
+    const later = page.locator('#message-list .later', { hasText: 'In an hour' });
+    await goTo(`#/c/${ANA}`);
+    await later.waitFor();
+    await page.clock.runFor(121_000);
+    await page.route('**/api/v1/scheduled?*', (route) => route.abort(), { times: 1 });
+    const isAsked = page.waitForRequest('**/api/v1/scheduled?*');
+    await goTo(`#/c/${GARDEN}`);
+    await isAsked;
+    await goTo(`#/c/${ANA}`);
+    await page.evaluate(IS_HANDLED);
+    await later.waitFor();
+    await page.route('**/api/v1/scheduled?*', (route) => route.fulfill({ json: [] }));
+    await page.clock.runFor(31_000);
+    await later.waitFor({ state: 'detached' });
+    await page.unroute('**/api/v1/scheduled?*');
+    there().complaints.splice(0);
+  });
+
   inBrowser('does not close a menu or the form of a webhook', async () => {
     const { page } = there();
     const { id } = await ask('webhooks', { url: 'http://127.0.0.1:9/hook', events: ['message.sent'] });

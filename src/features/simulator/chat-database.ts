@@ -298,6 +298,10 @@ export class ChatDatabase extends Tables {
     return typeof row?.[0] === 'number' ? row[0] : undefined;
   }
 
+  isDirect(chat: number): boolean {
+    return this.number(`SELECT count(*) FROM chat WHERE ROWID = ${chat} AND style = 45`) === 1;
+  }
+
   /** Returns the lowest row id in `handle` among a chat's participants; 0 if the chat has none. */
   firstHandle(chat: number): number {
     const row = this.sqlite.prepare('SELECT min(handle_id) FROM chat_handle_join WHERE chat_id = ?').get(chat);

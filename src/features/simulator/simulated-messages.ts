@@ -194,7 +194,9 @@ export class Messages {
     // Messages keeps a body's carriage returns. An attachment's row has one placeholder character as its text.
     const text = isGhost ? '' : (this.#linkOf(command)?.text ?? command.body ?? ATTACHMENT_CHARACTER);
     const unmarked = isGhost ? {} : unmarkedColumns(database, chat, this.#host.behaviour.ownRows);
-    const columns = { is_finished: 0, service, ...unmarked };
+    // In a one-to-one chat an outgoing row often has the recipient's handle (fixtures of beeper/platform-imessage).
+    const handle = chat === undefined || !database.isDirect(chat) ? 0 : database.firstHandle(chat);
+    const columns = { is_finished: 0, service, handle_id: handle, ...unmarked };
     const row = database.message({ text, dateMs, columns });
     if (command.attachment === undefined) return row;
     const { stagedFiles } = this.#host.behaviour;

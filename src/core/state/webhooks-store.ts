@@ -16,6 +16,7 @@ import {
 } from '../model/webhook.ts';
 import { newStoredWebhook } from '../model/webhook-settings.ts';
 import type { Row, Sqlite, SqlValue } from '../runtime/sqlite.ts';
+import { consumerPositions } from './consumer-positions.ts';
 import { columnTypes, recordOf } from './record.ts';
 
 /**
@@ -115,22 +116,20 @@ function webhookRows(database: Sqlite) {
   const insert = database.prepare(`INSERT ${WEBHOOK.insert('webhook')}`);
   const update = database.prepare(`${WEBHOOK.update('webhook')} WHERE id = ?`);
   const remove = database.prepare('DELETE FROM webhook WHERE id = ?');
-  const insertConsumer = database.prepare('INSERT INTO consumer (name, row_id, change) VALUES (?, ?, ?)');
-  const removeConsumer = database.prepare('DELETE FROM consumer WHERE name = ?');
-  const moveConsumer = database.prepare('UPDATE consumer SET row_id = ?, change = ? WHERE name = ?');
-  const move = (id: string, { rowId, change }: Offset): void => void moveConsumer.run(rowId, change, consumerName(id));
+  const positions = consumerPositions(database);
+  const move = (id: string, offset: Offset): void => positions.move(consumerName(id), offset);
   return {
     insert(webhook: StoredWebhook): void {
       const { id, offset } = webhook;
       insert.run(...valuesOf(webhook));
-      insertConsumer.run(consumerName(id), offset.rowId, offset.change);
+      positions.set(consumerName(id), offset);
     },
     update(webhook: StoredWebhook): void {
       update.run(...valuesOf(webhook), webhook.id);
       move(webhook.id, webhook.offset);
     },
     remove(id: string): boolean {
-      removeConsumer.run(consumerName(id));
+      positions.remove(consumerName(id));
       return remove.run(id) > 0;
     },
     move,

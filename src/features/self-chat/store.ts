@@ -1,5 +1,6 @@
 import { HOUR_MS } from '../../core/model/durations.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
+import { consumerPositions } from '../../core/state/consumer-positions.ts';
 import { durably } from '../../core/state/state-database.ts';
 import { forgetSelfChat } from './ended.ts';
 import type { SelfChatStore } from './ports.ts';
@@ -36,8 +37,7 @@ export function selfChatStore(database: Sqlite): SelfChatStore {
   const count = database.prepare('INSERT INTO self_chat_message (key, at_ms) VALUES (?, ?)');
   // Also forgets timestamps in the future, which were stored before the clock was set back.
   const forgetCounted = database.prepare('DELETE FROM self_chat_message WHERE at_ms < ? OR at_ms > ?');
-  const selectOffset = database.prepare('SELECT row_id, change FROM consumer WHERE name = ?');
-  const updateOffset = database.prepare('INSERT OR REPLACE INTO consumer (name, row_id, change) VALUES (?, ?, ?)');
+  const positions = consumerPositions(database);
   return {
     proof() {
       const row = selectProof.get();
@@ -45,11 +45,11 @@ export function selfChatStore(database: Sqlite): SelfChatStore {
       const [address, chat, provedMs] = row;
       return { address: String(address), chat: String(chat), provedMs: Number(provedMs) };
     },
-    prove({ address, chat, provedMs }, { rowId, change }) {
+    prove({ address, chat, provedMs }, offset) {
       durably(database, () => {
         forgetSelfChat(database);
         insertProof.run(address, chat, provedMs);
-        updateOffset.run(CONSUMER, rowId, change);
+        positions.set(CONSUMER, offset);
       });
     },
     question(guid) {
@@ -70,10 +70,7 @@ export function selfChatStore(database: Sqlite): SelfChatStore {
         return undefined;
       }),
     forget: () => durably(database, () => forgetSelfChat(database)),
-    offset() {
-      const [rowId = 0, change = 0] = selectOffset.get(CONSUMER) ?? [];
-      return { rowId: Number(rowId), change: Number(change) };
-    },
-    progress: ({ rowId, change }) => void updateOffset.run(CONSUMER, rowId, change),
+    offset: () => positions.of(CONSUMER) ?? { rowId: 0, change: 0 },
+    progress: (offset) => positions.set(CONSUMER, offset),
   };
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Offset } from '../../../core/model/offset.ts';
 import type { Sqlite } from '../../../core/runtime/sqlite.ts';
+import { consumerPositions } from '../../../core/state/consumer-positions.ts';
 
 /** Name of the publisher's row in the table `consumer`, whose positions move when chat.db was replaced. */
 const CONSUMER = 'fleet';
@@ -25,8 +26,7 @@ export function agentStore(database: Sqlite) {
   const updateWho = database.prepare('UPDATE fleet_agent SET member = ?, machine = ?, since_ms = ?');
   const updateMark = database.prepare('UPDATE fleet_agent SET created = ?, subject = ?, sequence = ?');
   const updateLate = database.prepare('UPDATE fleet_agent SET late = late + 1');
-  const selectPosition = database.prepare(`SELECT row_id, change FROM consumer WHERE name = '${CONSUMER}'`);
-  const move = database.prepare(`INSERT OR REPLACE INTO consumer (name, row_id, change) VALUES ('${CONSUMER}', ?, ?)`);
+  const positions = consumerPositions(database);
   insert.run(randomBytes(4).toString('hex'));
   const row = (): readonly unknown[] => select.get() ?? [];
   return {
@@ -39,11 +39,8 @@ export function agentStore(database: Sqlite) {
       updateWho.run(member, machine, nowMs);
       return nowMs;
     },
-    position(): Offset | undefined {
-      const found = selectPosition.get();
-      return found && { rowId: Number(found[0]), change: Number(found[1]) };
-    },
-    setPosition: ({ rowId, change }: Offset) => void move.run(rowId, change),
+    position: () => positions.of(CONSUMER),
+    setPosition: (offset: Offset) => positions.set(CONSUMER, offset),
     mark(): Mark | undefined {
       const [, , , , created, subject, sequence] = row();
       if (typeof created !== 'string' || typeof subject !== 'string') return undefined;

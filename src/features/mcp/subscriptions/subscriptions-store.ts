@@ -1,4 +1,5 @@
 import type { Row, Sqlite } from '../../../core/runtime/sqlite.ts';
+import { consumerPositions } from '../../../core/state/consumer-positions.ts';
 import type { SubscriptionStore } from './ports.ts';
 import type { StoredSubscription, SubscriptionArguments, SubscriptionHealth } from './subscription.ts';
 
@@ -17,12 +18,10 @@ export function subscriptionStore(database: Sqlite): SubscriptionStore {
   const select = database.prepare(`${SELECT} WHERE id = ?`);
   const columns = `${FIXED}, ${CHANGEABLE}`;
   const insert = database.prepare(`INSERT INTO subscription (${columns}) VALUES (${columns.replaceAll(/\w+/g, '?')})`);
-  const insertConsumer = database.prepare('INSERT OR REPLACE INTO consumer (name, row_id, change) VALUES (?, ?, ?)');
+  const positions = consumerPositions(database);
   const update = database.prepare(`UPDATE subscription SET ${CHANGEABLE.replaceAll(/\w+/g, '$& = ?')} WHERE id = ?`);
   const updateHealth = database.prepare(`UPDATE subscription SET ${HEALTH.replaceAll(/\w+/g, '$& = ?')} WHERE id = ?`);
-  const move = database.prepare('UPDATE consumer SET row_id = ?, change = ? WHERE name = ?');
   const remove = database.prepare('DELETE FROM subscription WHERE id = ?');
-  const removeConsumer = database.prepare('DELETE FROM consumer WHERE name = ?');
   return {
     list: () => selectAll.all().map(toSubscription),
     get(id) {
@@ -34,19 +33,19 @@ export function subscriptionStore(database: Sqlite): SubscriptionStore {
       database.transaction(() => {
         remove.run(id);
         insert.run(id, keyId, name, JSON.stringify(asked), url, ...changeable(subscription));
-        insertConsumer.run(consumerName(id), offset.rowId, offset.change);
+        positions.set(consumerName(id), offset);
       });
     },
     update: (subscription) => void update.run(...changeable(subscription), subscription.id),
     advance: (id, offset, health) =>
       database.transaction(() => {
-        move.run(offset.rowId, offset.change, consumerName(id));
+        positions.move(consumerName(id), offset);
         updateHealth.run(...healthColumns(health), id);
       }),
     remove: (id) =>
       database.transaction(() => {
         remove.run(id);
-        removeConsumer.run(consumerName(id));
+        positions.remove(consumerName(id));
       }),
   };
 }

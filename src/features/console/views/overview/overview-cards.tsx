@@ -205,7 +205,7 @@ export function HostCard({ host, status }: Known): VNode | null {
             <div class="row">
               <span class="quiet grow">Disk</span>
               <span class="num">
-                {bytesOf(free)} of {bytesOf(disk)} free
+                {bytesOf(disk - free)} of {bytesOf(disk)} used
               </span>
             </div>
             <Meter share={used} title={`Disk: ${Math.round(used * 100)} % used`} isNearlyFull={used > NEARLY_FULL} />

@@ -17,7 +17,7 @@ import type { View } from '../../service/route.ts';
 import { commandOf, isHub, may, mayOwn, noteStatus, serves } from '../../service/service.ts';
 import { timeOf } from '../../service/words.ts';
 import { EventCard, readDays } from './event-card.tsx';
-import { droppedBy, healthFacts } from './facts.ts';
+import { droppedBy, healthFacts, unnamed } from './facts.ts';
 import { MacCards } from './macs.tsx';
 import { NeedsCard } from './needs-card.tsx';
 import { HostCard, KeyCard, LatelyCard, SendCard, WebhookCard } from './overview-cards.tsx';
@@ -105,7 +105,7 @@ function VerdictCard({ status, atMs }: { readonly status: StatusReport; readonly
   const { tone, text, next, lacks } = verdictOf(status);
   // The buttons below replace the commands, of which the verdict gives only the first.
   const isDropped = status.warnings?.some(({ code, title }) => code === 'webhook_dropped' && title === text);
-  const [title, more] = isDropped ? droppedBy(status.webhooks, text) : [text, unbroken(next)];
+  const [title, more] = isDropped ? droppedBy(status.webhooks) : [unnamed(text, status.webhooks), unbroken(next)];
   return (
     <section class={`verdict ${tone}`} aria-labelledby="verdict">
       <span class="seal">

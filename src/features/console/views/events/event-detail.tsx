@@ -50,7 +50,6 @@ export function EventDetail({ taken, step, close }: DetailProps): VNode {
         {taken.count && <dt>Shown here</dt>}
         {taken.count && <dd>the newest of {number(taken.count)}</dd>}
       </dl>
-      <Json value={event} />
       <div class="row wrap">
         {message !== undefined && (
           <a class="btn" href={message}>
@@ -65,6 +64,7 @@ export function EventDetail({ taken, step, close }: DetailProps): VNode {
           </Button>
         )}
       </div>
+      <Json value={event} />
     </>
   );
 }
@@ -102,7 +102,8 @@ function Json({ value }: { readonly value: unknown }): VNode {
   }
   return (
     <div class="code">
-      <pre class="json">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs a way to scroll it by keyboard. */}
+      <pre class="json" role="region" aria-label="The event as JSON" tabIndex={0}>
         {parts}
         {text.slice(end)}
       </pre>

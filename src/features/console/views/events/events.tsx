@@ -324,6 +324,8 @@ export function create(): View {
     onLiveState((state) => (line.value = state));
     NARROW.addEventListener('change', () => (isNarrow.value = NARROW.matches));
   }
+  // The state may have changed before the first of these views was there to hear of it.
+  line.value = liveState();
   shownIn = root;
   const read = async (): Promise<void> => {
     renew();

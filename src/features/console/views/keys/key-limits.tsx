@@ -54,7 +54,7 @@ const CAPS: readonly (readonly [name: keyof Caps, label: string])[] = [
 ];
 
 export const LimitFields = (props: DraftProps): VNode =>
-  props.draft.scopes.includes('send') ? (
+  props.draft.scopes.includes('send') && props.draft.send !== '' ? (
     <SendLimits {...props} />
   ) : (
     <Note>

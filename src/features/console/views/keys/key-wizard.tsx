@@ -6,7 +6,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { DEFAULT_CAPS, PRESETS } from '../../../../client/key-types.ts';
 import { Fieldset } from '../../parts/choices.tsx';
 import { watchHeld } from '../../parts/held-watch.ts';
-import { Icon, PageHead } from '../../parts/parts.tsx';
+import { Icon, Note, PageHead } from '../../parts/parts.tsx';
 import { busily } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { goTo } from '../../service/route.ts';
@@ -153,9 +153,18 @@ function Step({ step }: { readonly step: number }): VNode | null {
   if (step === 1) return <PurposeStep draft={draft.value} set={set} />;
   if (step === 2) return <PeopleStep draft={draft.value} set={set} />;
   if (step === 4) return made.value === undefined ? null : <ConnectStep {...made.value} />;
+  const isPowerless = rightsOf(rightsIn(draft.value)).every(({ kind }) => kind === 'no');
   return (
     <Fieldset title="How far may it go?" class="stack loose">
-      <LimitFields draft={draft.value} set={set} />
+      {isPowerless ? (
+        <Note kind="warn">
+          <p>
+            This key can do nothing yet. <a href="#/keys/new?step=2">Choose people</a>.
+          </p>
+        </Note>
+      ) : (
+        <LimitFields draft={draft.value} set={set} />
+      )}
       <div class="two">
         <ExpiryField draft={draft.value} set={set} />
       </div>

@@ -64,11 +64,17 @@ function decideOn(decision: string): void {
   else button?.focus();
 }
 
+/** Returns the shortcuts of the views that the key may visit. */
+const viewShortcuts = (): typeof SHORTCUTS =>
+  Object.entries(GO).flatMap(([letter, view]) => {
+    const text = view === 'settings' ? 'Settings' : navigationItems().find((item) => item.view === view)?.text;
+    return text === undefined ? [] : [[`g ${letter}`, text] as const];
+  });
+
 const SHORTCUTS: readonly (readonly [keys: string, text: string])[] = [
   [`${MODIFIER}K`, 'Search or jump'],
   ['/', 'Search'],
   ['n', 'New message'],
-  ['g o', 'Overview. Other views: g, then m, e, w, a, k, l or s'],
   ['↑ ↓', 'Move through a list'],
   ['a d', 'Approve or deny the message that has the focus'],
   ['Esc', 'Close what is open, or go back to the list'],
@@ -81,7 +87,7 @@ export function showShortcuts(): void {
       <div class="in">
         <h2 id="shortcuts-title">Keyboard shortcuts</h2>
         <dl>
-          {SHORTCUTS.map(([keys, text]) => [
+          {[...SHORTCUTS, ...viewShortcuts()].map(([keys, text]) => [
             <dt key={keys}>
               <Keys keys={keys} />
             </dt>,

@@ -73,7 +73,7 @@ export function ApprovalCard({ approval, names, outcome, isChanged, decide }: Ca
       <Meta approval={approval} asker={keyName(approval.key_id, names)} />
       {/* The buttons keep their room when the send has ended, so that the cards below do not move. */}
       <div class="decide">
-        <Actions approval={approval} isOdd={marks > 0} isOver={outcome !== undefined} decide={decide} />
+        <Actions approval={approval} marks={marks} isOver={outcome !== undefined} decide={decide} />
         <OutcomeLine outcome={outcome} />
       </div>
     </article>
@@ -150,12 +150,13 @@ const Meta = ({ approval, asker }: Pick<CardProps, 'approval'> & { readonly aske
 );
 
 interface ActionsProps extends Pick<CardProps, 'approval' | 'decide'> {
-  /** True if the text has characters that cannot be seen. Denying then comes first. */
-  readonly isOdd: boolean;
+  /** Number of characters that cannot be seen. If there are any, denying comes first. */
+  readonly marks: number;
   readonly isOver: boolean;
 }
 
-function Actions({ approval, isOdd, isOver, decide }: ActionsProps): VNode {
+function Actions({ approval, marks, isOver, decide }: ActionsProps): VNode {
+  const isOdd = marks > 0;
   const isBusy = useSignal(false);
   const { to } = approval;
   const chat = conversationOf(to) ?? conversationOf(`any;-;${to}`);
@@ -178,7 +179,11 @@ function Actions({ approval, isOdd, isOver, decide }: ActionsProps): VNode {
       {words}
     </button>
   );
-  const approve = button('approve', isOdd ? 'Send it with the hidden characters' : 'Send exactly this', !isOdd);
+  const approve = button(
+    'approve',
+    isOdd ? `Send it with the hidden ${marks === 1 ? 'character' : 'characters'}` : 'Send exactly this',
+    !isOdd,
+  );
   const deny = button('deny', 'Deny', isOdd);
   return (
     <div class="acts" inert={isOver}>

@@ -279,12 +279,12 @@ function Line(entry: AuditEntry): VNode {
         <span class="cut" dir="auto" title={key}>
           {keyName(key, names.value)}
         </span>
-        <span class="soft" title={action}>
+        <span class="soft nowrap" title={action}>
           {outcome === 'held' ? ACTIONS.send : (ACTIONS[action] ?? action)}
         </span>
       </span>
       <span class="duo">
-        <span class="cut">
+        <span class="cut tag-cell">
           <Tag kind={kind}>
             <span title={outcome}>{word}</span>
           </Tag>

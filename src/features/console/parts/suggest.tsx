@@ -3,8 +3,16 @@
 import { signal } from '@preact/signals';
 import type { InputHTMLAttributes, RefObject, TargetedKeyboardEvent, VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { type Entry, hasWords, isAddress, suggestions } from '../service/directory.ts';
-import { Avatar } from './avatar.tsx';
+import {
+  conversationOf,
+  type Entry,
+  type Face,
+  hasWords,
+  isAddress,
+  peopleIn,
+  suggestions,
+} from '../service/directory.ts';
+import { Faces } from './avatar.tsx';
 import { isComposing } from './composing.ts';
 import { useUniqueId } from './unique-id.ts';
 
@@ -175,6 +183,11 @@ export function SuggestField({ choose, field, pressed, left, ...props }: Props):
   );
 }
 
+function facesOf(entry: Entry): readonly Face[] {
+  const group = entry.isGroup ? conversationOf(entry.id) : undefined;
+  return group === undefined ? [entry] : peopleIn(group);
+}
+
 interface ListProps {
   readonly id: string;
   readonly found: readonly Entry[];
@@ -208,7 +221,7 @@ const List = ({ id, found, at, take }: ListProps): VNode => (
           take(entry);
         }}
       >
-        <Avatar id={entry.id} name={entry.name} size="s" />
+        <Faces people={facesOf(entry)} size="s" />
         <span class="cut" dir="auto">
           {entry.name}
         </span>

@@ -12,7 +12,7 @@ import { noteSeen, showUnread, unseenIn } from '../../parts/seen.ts';
 import { type AnswerPage, pageOf } from '../../service/api.ts';
 import { nameOf, newestConversations, noteConversations } from '../../service/directory.ts';
 import { currentRoute, pathOfConversation } from '../../service/route.ts';
-import { commandOf } from '../../service/service.ts';
+import { commandOf, may } from '../../service/service.ts';
 
 /** A conversation of the list, which changes with each message. */
 type ListItem = Signal<Conversation>;
@@ -295,8 +295,13 @@ const None = (): VNode =>
     <Empty
       icon="chat"
       title="No conversations yet"
-      text="They appear here as soon as Messages has some. Or write the first message:"
+      text={`They appear here as soon as Messages has some.${may('send') ? ' Or write the first message:' : ''}`}
     >
+      {may('send') && (
+        <a class="btn first" href="#/messages?new">
+          New message
+        </a>
+      )}
       <CodeLine text={commandOf('send +15550100 "Hello"')} />
     </Empty>
   );

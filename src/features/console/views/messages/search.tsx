@@ -5,7 +5,7 @@ import { createRef, type TargetedInputEvent, type TargetedKeyboardEvent, type VN
 import type { Highlight } from '../../../../client/search-types.ts';
 import { number } from '../../../../core/model/figures.ts';
 import type { Message } from '../../../../core/model/message.ts';
-import { Icon } from '../../parts/parts.tsx';
+import { Button, Empty, Icon } from '../../parts/parts.tsx';
 import { pageOf, statusOf } from '../../service/api.ts';
 import { isScarce } from '../../service/budget.ts';
 import { type Entry, suggestions } from '../../service/directory.ts';
@@ -153,9 +153,14 @@ async function read(path: string, before: readonly FoundMessage[]): Promise<void
   }
 }
 
+const NO_HIT = 'No message found.';
+
+/** Reports whether a search of all messages is over and has found neither messages nor people. */
+const hasNothing = (): boolean => said.value.text === NO_HIT && people.value.length === 0;
+
 function countOf(count: number): string {
   if (next.value !== undefined) return `The newest ${count} messages.`;
-  if (count < 2) return count === 0 ? 'No message found.' : '1 message.';
+  if (count < 2) return count === 0 ? NO_HIT : '1 message.';
   return `${number(count)} messages, newest first.`;
 }
 
@@ -255,7 +260,7 @@ export const SearchForm = (): VNode => (
           </button>
         ))}
       </div>
-      <p id="search-state" class={said.value.isBad ? 'err' : 'hint'} role="status">
+      <p id="search-state" class={hasNothing() ? 'unseen' : said.value.isBad ? 'err' : 'hint'} role="status">
         {said.value.text}
       </p>
     </form>
@@ -283,6 +288,22 @@ function pressed(event: TargetedKeyboardEvent<HTMLDivElement>): void {
 /** The results, shown in place of the conversations. */
 export const Results = (): VNode => (
   <div class="scroll" id="found" data-rows hidden={!isOpen.value} ref={results} onKeyDown={pressed}>
+    {hasNothing() && (
+      <Empty
+        icon="search"
+        title={`No message with “${field.current?.value.trim() ?? ''}”`}
+        text="All messages were searched."
+      >
+        <Button
+          run={() => {
+            closeSearch();
+            field.current?.focus();
+          }}
+        >
+          Clear search
+        </Button>
+      </Empty>
+    )}
     <h2 hidden={people.value.length === 0}>People and groups</h2>
     <ul id="people-list" aria-label="People and groups" hidden={people.value.length === 0}>
       {people.value.map((entry) => (

@@ -1,4 +1,6 @@
 import type { VNode } from 'preact';
+import { Empty } from '../../parts/parts.tsx';
+import { may } from '../../service/service.ts';
 import { thread } from './thread.tsx';
 
 /** The list of messages, and the button that leaves older ones. */
@@ -15,6 +17,13 @@ export const ThreadLog = (): VNode => (
       }}
       onScroll={() => thread.noteScroll()}
     />
+    <div id="thread-none">
+      <Empty
+        icon="chat"
+        title="No messages yet"
+        text={may('send') ? 'Write the first one below.' : 'They appear here as they arrive.'}
+      />
+    </div>
     <button
       type="button"
       id="newest-messages"

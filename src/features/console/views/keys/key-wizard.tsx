@@ -158,9 +158,12 @@ function Step({ step }: { readonly step: number }): VNode | null {
     <Fieldset title="How far may it go?" class="stack loose">
       {isPowerless ? (
         <Note kind="warn">
-          <p>
-            This key can do nothing yet. <a href="#/keys/new?step=2">Choose people</a>.
-          </p>
+          <p>This key can do nothing yet.</p>
+          <div class="acts">
+            <a class="btn mini" href="#/keys/new?step=2">
+              Choose people
+            </a>
+          </div>
         </Note>
       ) : (
         <LimitFields draft={draft.value} set={set} />

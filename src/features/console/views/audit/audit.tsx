@@ -185,7 +185,7 @@ function Filters(): VNode {
         choose={(value) => choose({ key: value })}
       />
       <Select
-        label="What"
+        label="Action"
         choices={[['', 'Everything'], ...Object.entries(WHAT)]}
         value={action}
         choose={(value) => choose({ action: value })}
@@ -243,13 +243,13 @@ const None = (): VNode =>
     </Empty>
   );
 
-const COLUMNS = ['Time', 'Key', 'What', 'Outcome', 'With', 'Times'];
+const COLUMNS = ['Time', 'Key', 'Action', 'Outcome', 'Target', 'Count'];
 
 const Lines = (): VNode => (
   <>
     <div class="aud headrow">
       {COLUMNS.map((name) => (
-        <span key={name} class={name === 'Times' ? 'end' : undefined}>
+        <span key={name} class={name === 'Count' ? 'end' : undefined}>
           {name}
         </span>
       ))}

@@ -62,6 +62,7 @@ describe('what is not written', () => {
         changes: { enabled: 'auto' },
         search: { isEnabled: false },
         simulator: {},
+        'webhook-listener': {},
         media: {},
         archive: {},
         'self-chat': { address: '' },

@@ -8,7 +8,7 @@ import { ConversationRow } from '../../parts/conversation-row.tsx';
 import { Button, Empty, moveRow, Note, Tag } from '../../parts/parts.tsx';
 import { reported } from '../../parts/toast.ts';
 import { viewOf, whileShown } from '../../parts/view.tsx';
-import { type Asked, pageOf } from '../../service/api.ts';
+import { type AnswerPage, type Asked, pageOf } from '../../service/api.ts';
 import { noteConversations } from '../../service/directory.ts';
 import { onEvent } from '../../service/live.ts';
 import { consoleOf, macOf } from '../../service/place.ts';
@@ -19,6 +19,8 @@ import { listed } from '../../service/words.ts';
 const AT_ONCE = 50;
 /** Each reading asks every Mac. */
 const RENEW_MS = 15_000;
+/** Longest time until Macs that did not answer are asked again. */
+const MOST_MS = 120_000;
 const WAIT_MS = 250;
 
 const conversations = signal<readonly Conversation[] | undefined>(undefined);
@@ -27,28 +29,61 @@ const next = signal<string | undefined>(undefined);
 /** The Macs that could not be asked. */
 const missing = signal<readonly string[]>([]);
 const words = signal('');
-/** True if there was an event since the list was read, or if a Mac did not answer then. */
-let isOld = false;
+/** The words that the conversations shown were read for. */
+let wordsShown = '';
+/** The number of events, and how many of them the list shows. */
+let events = 0;
+let eventsShown = 0;
+/** When Macs that did not answer are asked again, and how long after the last reading that is. */
+let againAt = 0;
+let againMs = RENEW_MS;
 
+const keyOf = (one: Conversation): string => `${macOf(one)} ${one.id}`;
+
+/** Returns the conversations without those that came twice, because a message arrived in them between two requests. */
+const once = (all: readonly Conversation[]): readonly Conversation[] => [
+  ...new Map(all.map((one) => [keyOf(one), one])).values(),
+];
+
+/** Reads the newest conversations, and as many as are shown, so that the list keeps its place. */
 async function read(options: Asked = {}): Promise<void> {
-  isOld = false;
   const asked = words.peek();
+  const ownEvents = events;
+  const count = asked === wordsShown ? (conversations.peek()?.length ?? 0) : 0;
   const path = `conversations?limit=${AT_ONCE}&include=${ALL_PARTS}&q=${encodeURIComponent(asked)}`;
-  const page = await pageOf<Conversation>(path, options);
+  let page = await pageOf<Conversation>(path, options);
+  const all = [...page.items];
+  const away = new Set(missingIn(page));
+  while (page.next !== undefined && all.length < count) {
+    page = await pageOf<Conversation>(page.next, options);
+    all.push(...page.items);
+    for (const mac of missingIn(page)) away.add(mac);
+  }
   if (asked !== words.peek()) return;
-  noteConversations(page.items);
-  conversations.value = page.items;
+  noteConversations(all);
+  conversations.value = once(all);
+  wordsShown = asked;
   next.value = page.next;
-  missing.value = page.headers.get('Postern-Partial')?.split(', ') ?? [];
-  isOld ||= missing.value.length > 0;
+  missing.value = [...away];
+  eventsShown = ownEvents;
+  againMs = away.size === 0 ? RENEW_MS : Math.min(2 * againMs, MOST_MS);
+  againAt = performance.now() + againMs;
 }
+
+const missingIn = ({ headers }: AnswerPage<Conversation>): readonly string[] =>
+  headers.get('Postern-Partial')?.split(', ') ?? [];
 
 async function readMore(): Promise<void> {
-  const page = await pageOf<Conversation>(next.peek() ?? '');
+  const path = next.peek() ?? '';
+  const asked = words.peek();
+  const page = await pageOf<Conversation>(path);
+  if (asked !== words.peek() || path !== next.peek()) return;
   noteConversations(page.items);
-  conversations.value = [...(conversations.peek() ?? []), ...page.items];
+  conversations.value = once([...(conversations.peek() ?? []), ...page.items]);
   next.value = page.next;
 }
+
+const isOld = (): boolean => events > eventsShown || (missing.peek().length > 0 && performance.now() >= againAt);
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -114,7 +149,7 @@ function Rows(): VNode | null {
     <div class="scroll">
       <ul id="merged-list" data-rows onKeyDown={moveRow}>
         {conversations.value.map((one) => (
-          <li key={`${macOf(one)} ${one.id}`}>
+          <li key={keyOf(one)}>
             <Row {...one} />
           </li>
         ))}
@@ -146,7 +181,7 @@ let isListening = false;
 export function create(): View {
   if (!isListening) {
     onEvent(() => {
-      isOld = true;
+      events += 1;
     });
   }
   isListening = true;
@@ -155,7 +190,7 @@ export function create(): View {
   root.className = 'mail fill no-open';
   const view = viewOf('merged', <Merged />, () => read(), root);
   whileShown(view.root, RENEW_MS, async () => {
-    if (isOld) await read({ isByItself: true });
+    if (isOld()) await read({ isByItself: true });
   });
   return view;
 }

@@ -58,8 +58,8 @@ const text = signal('');
 const conversation = signal('');
 /** The Mac whose events are shown; empty for all. */
 const mac = signal('');
-/** Key of the newest event at the time of pausing; undefined unless paused. */
-const pausedAt = signal<string | undefined>(undefined);
+/** The events at the time of pausing, newest first; undefined unless paused. */
+const paused = signal<readonly Taken[] | undefined>(undefined);
 const open = signal<ListedEvent | undefined>(undefined);
 /** True while the events from before the page was opened are being read. */
 const isReading = signal(false);
@@ -68,13 +68,16 @@ const list = createRef<WindowListHandle>();
 /** The number of events that have arrived since the view was paused. */
 const waiting = computed(() => {
   void version.value;
-  if (pausedAt.value === undefined) return 0;
-  const at = takenEvents().findIndex(({ key }) => key === pausedAt.value);
+  if (paused.value === undefined) return 0;
+  const newest = paused.value[0]?.key;
+  const at = takenEvents().findIndex(({ key }) => key === newest);
   return at < 0 ? takenEvents().length : at;
 });
 const all = computed(() => {
   void version.value;
-  return takenEvents().slice(waiting.value);
+  const kept = takenEvents().slice(waiting.value);
+  // So many events may have come since that those from before the pause are no longer kept.
+  return kept.length === 0 ? (paused.value ?? []) : kept;
 });
 const shown = computed(() => folded(all.value.filter(isWanted)));
 
@@ -127,10 +130,10 @@ const Events = (): VNode => (
 );
 
 function LiveState(): VNode {
-  const isLive = line.value === 'open' && pausedAt.value === undefined;
+  const isLive = line.value === 'open' && paused.value === undefined;
   const count = waiting.value;
-  const paused = `Paused${count > 0 ? ` · ${number(count)} new` : ''}`;
-  const words = line.value !== 'open' ? line.value : isLive ? 'Live' : paused;
+  const pausedWords = `Paused${count > 0 ? ` · ${number(count)} new` : ''}`;
+  const words = line.value !== 'open' ? line.value : isLive ? 'Live' : pausedWords;
   return (
     <span class={`tag ${isLive ? 'good' : 'warn'}`} id="live-state" role="status">
       <span class={`dot ${isLive ? 'live' : 'warn'}`} />
@@ -140,9 +143,9 @@ function LiveState(): VNode {
 }
 
 function PauseButton(): VNode {
-  const isPaused = pausedAt.value !== undefined;
+  const isPaused = paused.value !== undefined;
   const toggle = (): void => {
-    pausedAt.value = isPaused ? undefined : (takenEvents()[0]?.key ?? '');
+    paused.value = isPaused ? undefined : [...takenEvents()];
   };
   return (
     <Button id="pause" aria-pressed={isPaused} run={toggle}>

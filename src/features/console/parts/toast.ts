@@ -42,10 +42,11 @@ export async function busily(control: HTMLButtonElement, run: () => unknown): Pr
   control.removeAttribute('aria-busy');
 }
 
-export async function copy(text: string): Promise<void> {
+/** Copies a text. `said` is what the page then says. */
+export async function copy(text: string, said = 'Copied'): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    toast('Copied');
+    toast(said);
   } catch {
     toast('The browser does not allow copying here.', true);
   }

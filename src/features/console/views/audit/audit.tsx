@@ -4,10 +4,10 @@ import { computed, signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { Approval, AuditAction, AuditEntry } from '../../../../client/access-types.ts';
 import { DAY_MS } from '../../../../core/model/durations.ts';
-import { number } from '../../../../core/model/figures.ts';
+import { counted, number } from '../../../../core/model/figures.ts';
 import { Chip, SearchBox } from '../../parts/choices.tsx';
 import { Button, classes, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
-import { copy } from '../../parts/toast.ts';
+import { copy, reported } from '../../parts/toast.ts';
 import { viewOf } from '../../parts/view.tsx';
 import { WindowList } from '../../parts/window-list.tsx';
 import { call, pageOf } from '../../service/api.ts';
@@ -41,6 +41,8 @@ const names = signal<ReadonlyMap<string, string>>(new Map());
 /** The approvals of held sends, by their ids. */
 const approvals = signal<ReadonlyMap<string, Approval>>(new Map());
 const isNarrow = signal(NARROW.matches);
+/** The filters that the loaded lines match. */
+let filterShown = filter.value;
 let next: string | undefined;
 let isLoading = false;
 let asked = 0;
@@ -92,16 +94,24 @@ function pathOfFirst({ key, action, days, isRefusedOnly }: Filter): string {
   return `audit?${query}`;
 }
 
-/** Reads the newest lines that match the filters. */
+/** Reads the newest lines that match the filters. Without an answer, the filters are those of the lines shown again. */
 async function read(): Promise<void> {
   asked += 1;
   const own = asked;
-  const page = await pageOf<AuditEntry>(pathOfFirst(filter.value));
-  const all = await namesOfKeys(page.items.map(({ key_id: id }) => id));
-  if (own !== asked) return;
-  names.value = all;
-  next = page.next;
-  entries.value = page.items;
+  const wanted = filter.value;
+  try {
+    const page = await pageOf<AuditEntry>(pathOfFirst(wanted));
+    const all = await namesOfKeys(page.items.map(({ key_id: id }) => id));
+    if (own !== asked) return;
+    names.value = all;
+    next = page.next;
+    entries.value = page.items;
+    filterShown = wanted;
+  } catch (error) {
+    if (own !== asked) return;
+    filter.value = filterShown;
+    throw error;
+  }
 }
 
 async function readMore(): Promise<void> {
@@ -122,8 +132,15 @@ async function readMore(): Promise<void> {
 
 function choose(now: Partial<Filter>): void {
   filter.value = { ...filter.value, ...now };
-  void read();
+  void reported(read);
 }
+
+/** Copies the lines shown, and says how many those are: older lines load only as the list is scrolled. */
+const copyShown = (): Promise<void> => {
+  const lines = counted(shown.value.length, 'line');
+  const said = next === undefined ? `Copied ${lines}` : `Copied the newest ${lines}. Scroll down to load older ones.`;
+  return copy(csvOf(shown.value, names.value), said);
+};
 
 const isFiltered = ({ key, action, days, isRefusedOnly }: Filter): boolean =>
   isRefusedOnly || [key, action, days].some((one) => one !== '');
@@ -139,7 +156,7 @@ function withWhom({ target, action, names: known }: AuditEntry): string {
 const Audit = (): VNode => (
   <>
     <PageHead title="Audit log" text="Who did what to whom. Kept for 90 days, without the text of any message.">
-      <Button kind="hide-s" run={() => copy(csvOf(entries.value ?? [], names.value))}>
+      <Button kind="hide-s" run={copyShown}>
         <Icon name="copy" />
         Copy as CSV
       </Button>

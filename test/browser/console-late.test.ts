@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Route } from 'playwright-core';
 import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const ANA = 'any;-;+15550100';
 const GARDEN = 'any;+;chat424242';
+/** Script that returns what this browser has shown. */
+const SEEN = `localStorage.getItem('postern-seen') ?? ''`;
 /** Script that resolves once the page has handled what has arrived. */
 const IS_HANDLED = `new Promise((done) => requestAnimationFrame(() => setTimeout(done)))`;
 
@@ -29,10 +32,10 @@ afterAll(async () => {
 
 const goTo = (hash: string) => there().page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
 
-async function ask(path: string, body: unknown): Promise<Record<string, string>> {
+async function ask(path: string, body: unknown, key = there().key): Promise<Record<string, string>> {
   const response = await fetch(`${there().url}/api/v1/${path}`, {
     method: 'POST',
-    headers: { 'x-api-key': there().key, 'content-type': 'application/json' },
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
   return (await response.json()) as Record<string, string>;
@@ -210,5 +213,85 @@ describe('the console, when an answer comes late', () => {
     await there().command({ do: 'receive', from: '+15550100', text });
     await page.locator(`#events .ev[data-key]:not([data-key="${before}"])`, { hasText: text }).waitFor();
     expect(await rows.count()).toBe(1);
+  });
+
+  inBrowser('keeps a send that waits, though an older list without it is answered later', async () => {
+    const { page } = there();
+    const { key = '' } = await ask('keys', { name: 'agent', preset: 'assistant', send: [ANA] });
+    const older = hold('**/api/v1/approvals?include=contacts');
+    await goTo('#/approvals');
+    await older.isHeld;
+    await ask('messages', { recipient: ANA, body: 'Not in the older list' }, key);
+    await goTo('#/overview');
+    await page.locator('#verdict').waitFor();
+    await goTo('#/approvals');
+    const card = page.locator('#approval-list > article', { hasText: 'Not in the older list' });
+    await card.waitFor();
+    await older.release();
+    expect(await card.getAttribute('data-ended')).toBeNull();
+  });
+
+  inBrowser('shows the filter of the audit lines that stay when other lines cannot be read', async () => {
+    const { page } = there();
+    await goTo('#/audit');
+    await page.locator('#audit-list .aud').first().waitFor();
+    await page.route(
+      '**/api/v1/audit?*',
+      (route) => route.fulfill({ status: 500, json: { detail: 'No lines now.' } }),
+      {
+        times: 1,
+      },
+    );
+    await page.getByLabel('Action', { exact: true }).selectOption('send');
+    await page.locator('#toast', { hasText: 'No lines now.' }).waitFor();
+    expect(await page.getByLabel('Action', { exact: true }).inputValue()).toBe('');
+    there().complaints.splice(0);
+  });
+
+  inBrowser('keeps what was read in two tabs', async () => {
+    const { page } = there();
+    const other = await page.context().newPage();
+    await other.goto(`${there().url}/console#key=${encodeURIComponent(there().key)}`);
+    await other.locator('#verdict').waitFor();
+    await goTo(`#/c/${ANA}`);
+    await page.locator('#message-list .msg').first().waitFor();
+    await eventually(async () => expect(await page.evaluate<string>(SEEN)).toContain(ANA));
+    await page.evaluate(`location.hash = '#/overview'`);
+    await other.evaluate(`location.hash = '#/c/${GARDEN}'`);
+    await eventually(async () => expect(await page.evaluate<string>(SEEN)).toContain(GARDEN));
+    expect(await page.evaluate<string>(SEEN)).toContain(ANA);
+    await other.close();
+  });
+
+  inBrowser('asks for nothing with a key that was refused', async () => {
+    const { page } = there();
+    const { key = '' } = await ask('keys', { name: 'helper', preset: 'assistant', send: [ANA] });
+    await ask('messages', { recipient: ANA, body: 'Waits' }, key);
+    await goTo('#/overview');
+    await page.locator('#verdict').waitFor();
+    await goTo('#/approvals');
+    await page.locator('#approval-list > article', { hasText: 'Waits' }).waitFor();
+    await page.evaluate(`sessionStorage.clear(); localStorage.removeItem('postern-key'); location.hash = '#key=wrong'`);
+    await page.locator('#key-error', { hasText: 'not known here' }).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.clock.runFor(61_000);
+    await page.evaluate(IS_HANDLED);
+    expect(asked.filter((url) => url.includes('/approvals'))).toEqual([]);
+    await page.goto(`${there().url}/console#key=${encodeURIComponent(there().key)}`);
+    await page.locator('#verdict').waitFor();
+  });
+
+  inBrowser('calls a day by its new name after midnight', async () => {
+    const { page } = there();
+    await goTo(`#/c/${ANA}`);
+    await there().command({ do: 'receive', from: '+15550100', text: 'Before midnight' });
+    await page.locator('#message-list .msg', { hasText: 'Before midnight' }).waitFor();
+    const day = page.locator('#message-list .day').last();
+    expect(await day.textContent()).toBe('Today');
+    await page.clock.fastForward(13 * 3_600_000);
+    await page.locator('#message-list .day', { hasText: 'Yesterday' }).last().waitFor();
+    expect(await day.textContent()).toBe('Yesterday');
+    expect(await page.locator(`#conversation-list [data-id="${ANA}"] time`).textContent()).toBe('Yesterday');
   });
 });

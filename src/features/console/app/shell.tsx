@@ -11,6 +11,7 @@ import { placeName } from '../service/place.ts';
 import { MODIFIER } from '../service/preferences.ts';
 import { currentRoute } from '../service/route.ts';
 import { isDemo, isHub, knownStatus, macs } from '../service/service.ts';
+import { followDate } from '../service/today.ts';
 import { Offer } from './address-key.tsx';
 import { element } from './element.ts';
 import { PlaceBar, WayBack } from './place-bar.tsx';
@@ -201,6 +202,7 @@ const Skeleton = (): VNode | null =>
 
 /** Draws the frame, which then follows the signals. */
 export function startShell(): void {
+  followDate();
   onScarcity((isNow) => {
     isScarce.value = isNow;
   });

@@ -3,7 +3,7 @@
 // a minute.
 
 import type { Approval } from '../../../client/access-types.ts';
-import { call } from '../service/api.ts';
+import { call, currentKey } from '../service/api.ts';
 import { setBadge } from './frame.ts';
 
 const WAIT_S = 50;
@@ -31,11 +31,12 @@ export function watchHeld(count: number): void {
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
 
+/** Asks until the page has no key any more. With another one, it is loaded again. */
 async function watch(before: number): Promise<void> {
   let count = before;
-  for (;;) {
+  while (currentKey() !== '') {
     if (count > 0 || document.hidden) await pause();
-    if (document.hidden) continue;
+    if (document.hidden || currentKey() === '') continue;
     try {
       // With `wait`, the service answers once a send is held, or after `WAIT_S` with an empty list.
       const path = `approvals?state=held${count > 0 ? '' : `&wait=${WAIT_S}`}`;

@@ -12,7 +12,7 @@ const KEPT = 500;
 const isEntry = (one: unknown): one is [string, string] => Array.isArray(one) && one.length === 2;
 
 /** Ids of the newest message seen, by conversation, in the order of opening. */
-const seen = new Map<string, string>(read());
+let seen = new Map<string, string>(read());
 
 function read(): [string, string][] {
   try {
@@ -37,6 +37,8 @@ export function unseenIn({ id, details }: Conversation): number {
 export function noteSeen(conversation: Conversation | undefined): void {
   const last = conversation?.details?.last_message;
   if (conversation === undefined || !last) return;
+  // Another tab may have written since.
+  seen = new Map(read());
   seen.delete(conversation.id);
   seen.set(conversation.id, last.id);
   for (const [id] of seen) {
@@ -45,6 +47,19 @@ export function noteSeen(conversation: Conversation | undefined): void {
   }
   localStorage.setItem(NAME, JSON.stringify([...seen]));
 }
+
+const listeners = new Set<() => void>();
+
+/** Calls `listener` once another tab has shown a conversation. */
+export function onSeenElsewhere(listener: () => void): void {
+  listeners.add(listener);
+}
+
+addEventListener('storage', ({ key }) => {
+  if (key !== NAME) return;
+  seen = new Map(read());
+  for (const listener of listeners) listener();
+});
 
 /** True once the list of conversations counts what is unread. It knows more conversations than the newest. */
 let isListed = false;

@@ -3,6 +3,7 @@
 import { DAY_MS, MINUTE_MS } from '../../../core/model/durations.ts';
 import { spanOf } from '../../../core/model/figures.ts';
 import type { Names } from '../../../core/model/names.ts';
+import { today } from './today.ts';
 
 /** Returns the Address Book's name for an address, or the address if it has no name there. */
 export const personOf = (address: string, names: Names = {}): string =>
@@ -90,6 +91,8 @@ const isThisYear = (time: Date): boolean => time.getFullYear() === new Date().ge
 
 /** Reports whether a time falls on the date `daysAgo` days before today, by default on today. */
 function isToday(time: Date, daysAgo = 0): boolean {
+  // Makes a component that shows the time show it again when the day ends.
+  void today.value;
   const day = new Date();
   day.setDate(day.getDate() - daysAgo);
   return time.toDateString() === day.toDateString();

@@ -28,6 +28,8 @@ interface Shown {
   readonly approval: Approval;
   readonly outcome?: Outcome;
   readonly isChanged?: boolean;
+  /** True if the outcome was concluded from a list of approvals, and not answered to a decision on this page. */
+  readonly isElsewhere?: boolean;
 }
 
 /** The sends that wait, soonest to expire first, each after those that were there before. */
@@ -39,6 +41,11 @@ const minute = signal(0);
 
 /** Ids of the sends that this page is deciding on. */
 const deciding = new Set<string>();
+/** Ids of the sends about which the service has refused a decision since they were read. */
+const refused = new Set<string>();
+/** The number of readings, and the newest one that is shown. A newer one may be answered before an older one. */
+let readings = 0;
+let readingShown = 0;
 
 const isOpen = ({ outcome }: Shown): boolean => outcome === undefined;
 
@@ -66,30 +73,36 @@ function elsewhere(approval: Approval | undefined): Outcome {
   return { sentence: approval.decided_by === null ? word : `${word}: decided elsewhere`, kind };
 }
 
-/** `refused` is the id of a send about which the service has just refused a decision. */
-async function read(refused?: string): Promise<void> {
+async function read(): Promise<void> {
+  readings += 1;
+  const own = readings;
+  const changed = new Set(refused);
   const all = await call<readonly Approval[]>('approvals?include=contacts');
   await readNames(all);
   const held =
     all.length < MOST
       ? all.filter(({ state }) => state === 'held')
       : await call<readonly Approval[]>('approvals?state=held&include=contacts');
+  if (own < readingShown) return;
+  readingShown = own;
   noteHeld(held.length);
   const waiting = new Map(held.map((one) => [one.id, one]));
   const before = cards.value ?? [];
   // Leaves an ended card in the list, so that the card under the pointer or with the focus does not move.
   const kept = before.map((one) => {
     const { id } = one.approval;
-    if ((deciding.has(id) && id !== refused) || !isOpen(one)) return one;
     const now = waiting.get(id);
+    if (one.isElsewhere && now !== undefined) return { approval: one.approval };
+    if ((deciding.has(id) && !changed.has(id)) || !isOpen(one)) return one;
     // A card shows something else only after a refusal: nobody must approve what has just come under the pointer.
-    if (now !== undefined) return id === refused ? { approval: now, isChanged: true } : one;
+    if (now !== undefined) return changed.has(id) ? { approval: now, isChanged: true } : one;
     leaveCard(id);
-    return { ...one, outcome: elsewhere(all.find((other) => other.id === id)) };
+    return { ...one, outcome: elsewhere(all.find((other) => other.id === id)), isElsewhere: true };
   });
   const added = held
     .filter(({ id }) => !before.some(({ approval }) => approval.id === id))
     .toSorted((a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at));
+  for (const id of changed) refused.delete(id);
   cards.value = [...kept, ...added.map((approval) => ({ approval }))];
   decided.value = all.filter(({ state }) => state !== 'held').slice(0, DECIDED);
 }
@@ -144,7 +157,10 @@ async function decide(approval: Approval, decision: Decision): Promise<void> {
   } catch (error) {
     toast(reasonOf(error), true);
     // Somebody has joined the group, or the send was decided elsewhere.
-    if (statusOf(error) === 409) await read(id).catch(() => {});
+    if (statusOf(error) === 409) {
+      refused.add(id);
+      await read().catch(() => {});
+    }
   } finally {
     deciding.delete(id);
   }

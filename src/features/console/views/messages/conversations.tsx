@@ -8,7 +8,7 @@ import type { LastMessage } from '../../../../core/model/details.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { ConversationRow } from '../../parts/conversation-row.tsx';
 import { CodeLine, Empty, moveRow } from '../../parts/parts.tsx';
-import { noteSeen, showUnread, unseenIn } from '../../parts/seen.ts';
+import { noteSeen, onSeenElsewhere, showUnread, unseenIn } from '../../parts/seen.ts';
 import { type AnswerPage, pageOf } from '../../service/api.ts';
 import { nameOf, newestConversations, noteConversations } from '../../service/directory.ts';
 import { currentRoute, pathOfConversation } from '../../service/route.ts';
@@ -106,14 +106,18 @@ export function focusConversation(id: string): void {
 }
 
 async function showMore(): Promise<void> {
-  if (next.peek() === undefined || isLoading) return;
+  const path = next.peek();
+  if (path === undefined || isLoading) return;
   isLoading = true;
   try {
-    const page = await pageOf<Conversation>(next.peek() ?? '');
-    next.value = page.next;
-    noteConversations(page.items);
-    items.value = [...(items.peek() ?? []), ...added(page.items)];
-    countListed();
+    const page = await pageOf<Conversation>(path);
+    // If the list was read again meanwhile, this page may not follow it.
+    if (path === next.peek()) {
+      next.value = page.next;
+      noteConversations(page.items);
+      items.value = [...(items.peek() ?? []), ...added(page.items)];
+      countListed();
+    }
   } catch {
     // The next scroll tries again to load this page.
   }
@@ -334,3 +338,8 @@ function Row({ item, hasTwin }: RowProps): VNode {
 }
 
 document.addEventListener('visibilitychange', noteOpen);
+onSeenElsewhere(() => {
+  if (known.size === 0) return;
+  for (const item of known.values()) item.value = { ...item.peek() };
+  countListed();
+});

@@ -8,6 +8,7 @@ import { toast } from '../../parts/toast.ts';
 import { pause } from '../../parts/view.tsx';
 import { pageOf } from '../../service/api.ts';
 import { isOfPoll } from '../../service/content.ts';
+import { today } from '../../service/today.ts';
 import { reasonOf } from '../../service/words.ts';
 import { arrange, MessageItem, withLater } from './thread-item.tsx';
 import { around, cursorIn, pathOfMessages } from './thread-pages.ts';
@@ -279,6 +280,11 @@ class Thread {
     }
   }
 
+  /** Names the days between the messages as they are called today. */
+  nameDays(): void {
+    arrange(this.#list);
+  }
+
   remove(id: string): void {
     const item = this.#find(id);
     if (item === undefined) return;
@@ -336,3 +342,4 @@ class Thread {
 }
 
 export const thread = new Thread();
+today.subscribe(() => thread.nameDays());

@@ -104,7 +104,8 @@ test('an own message that failed is not delivered, whichever of its events says 
 });
 
 test('the overview counts all dropped events, and every webhook in trouble', async () => {
-  const { droppedBy, healthFacts } = (await import(modules.facts)) as {
+  const { droppedBy, healthFacts, unnamed } = (await import(modules.facts)) as {
+    unnamed: (text: string, webhooks: readonly object[]) => string;
     droppedBy: (webhooks: readonly object[]) => readonly string[];
     healthFacts: (status: object, known: readonly object[]) => readonly { name: string; text: string; more: string }[];
   };
@@ -118,6 +119,8 @@ test('the overview counts all dropped events, and every webhook in trouble', asy
     'One webhook has dropped 1 event',
     'It can be delivered again: see below.',
   ]);
+  const held = [webhook('Messages', 'held')];
+  expect(unnamed('Messages work; Messages is behind', held)).toBe('Messages work; one webhook is behind');
   const status = { permissions: [], backend: { connected: true }, newest_event: { age_s: null }, webhooks };
   const said = (waiting: readonly number[]): string => {
     const known = ['n8n', 'Front door', 'Archive'].map((id, at) => ({ id, behind: waiting[at] ?? 0 }));

@@ -23,8 +23,7 @@ const CUT_CHOICES = `[...document.querySelectorAll('#audit select')].filter((sel
   const { font, paddingInlineStart, paddingInlineEnd } = getComputedStyle(select);
   const context = document.createElement('canvas').getContext('2d');
   context.font = font;
-  // Chromium draws the arrow within that room.
-  const room = select.clientWidth - parseFloat(paddingInlineStart) - parseFloat(paddingInlineEnd) - 20;
+  const room = select.clientWidth - parseFloat(paddingInlineStart) - parseFloat(paddingInlineEnd);
   return context.measureText(select.selectedOptions[0].textContent).width > room;
 }).map(({ selectedOptions }) => selectedOptions[0].textContent)`;
 /** Returns the tapbacks that touch nothing of their message. */

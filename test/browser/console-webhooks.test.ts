@@ -160,7 +160,7 @@ describe('webhooks in the console', () => {
         await there().command({ do: 'receive', from: FROM, text: 'Somebody is at the door' });
         await stored(`?include=status`, '"dropped":1');
         await page.evaluate(`location.hash = '#/overview'`);
-        await page.locator('#verdict', { hasText: 'One webhook has dropped 1 event' }).waitFor();
+        await page.locator('#verdict', { hasText: 'Front door has dropped 1 event' }).waitFor();
         expect(await page.locator('.verdict').textContent()).not.toContain('Nothing is lost');
         const todo = page.locator('.todo li', { hasText: 'Front door has dropped 1 event' });
         await todo.getByRole('button', { name: 'Deliver it again' }).waitFor();

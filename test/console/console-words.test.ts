@@ -106,17 +106,17 @@ test('an own message that failed is not delivered, whichever of its events says 
 test('the overview counts all dropped events, and every webhook in trouble', async () => {
   const { droppedBy, healthFacts, unnamed } = (await import(modules.facts)) as {
     unnamed: (text: string, webhooks: readonly object[]) => string;
-    droppedBy: (webhooks: readonly object[]) => readonly string[];
+    droppedBy: (webhooks: readonly object[], only: string) => readonly string[];
     healthFacts: (status: object, known: readonly object[]) => readonly { name: string; text: string; more: string }[];
   };
   const webhook = (name: string, state: string, dropped?: number): object => ({ id: name, name, state, dropped });
   const webhooks = [webhook('n8n', 'failing', 1), webhook('Front door', 'failing', 5), webhook('Archive', 'held')];
-  expect(droppedBy(webhooks)).toEqual([
+  expect(droppedBy(webhooks, '')).toEqual([
     '2 webhooks have dropped 6 events',
     'Front door 5, n8n 1. They can be delivered again: see below.',
   ]);
-  expect(droppedBy(webhooks.slice(0, 1))).toEqual([
-    'One webhook has dropped 1 event',
+  expect(droppedBy(webhooks.slice(0, 1), 'n8n has dropped 1 event')).toEqual([
+    'n8n has dropped 1 event',
     'It can be delivered again: see below.',
   ]);
   const held = [webhook('Messages', 'held')];

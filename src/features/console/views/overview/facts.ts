@@ -116,12 +116,12 @@ export function unnamed(text: string, webhooks: readonly WebhookSummary[]): stri
   return first === undefined ? text : text.replace(`${webhookLabel(first)} is behind`, 'one webhook is behind');
 }
 
-/** Returns a headline about dropped events, and a sentence below it. */
-export function droppedBy(webhooks: readonly WebhookSummary[]): readonly [title: string, more: string] {
+/** Returns a headline about dropped events, and a sentence below it. `only` is the headline for a single webhook. */
+export function droppedBy(webhooks: readonly WebhookSummary[], only: string): readonly [title: string, more: string] {
   const dropping = worstFirst(webhooks.filter(({ dropped = 0 }) => dropped > 0));
   const total = dropping.reduce((sum, { dropped = 0 }) => sum + dropped, 0);
   const again = `${total === 1 ? 'It' : 'They'} can be delivered again: see below.`;
-  if (dropping.length < 2) return [`One webhook has dropped ${counted(total, 'event')}`, again];
+  if (dropping.length < 2) return [only, again];
   const worst = dropping.slice(0, NAMED).map((one) => `${webhookLabel(one)} ${number(one.dropped ?? 0)}`);
   const names = `${worst.join(', ')}${dropping.length > NAMED ? ' …' : '.'}`;
   return [`${counted(dropping.length, 'webhook')} have dropped ${counted(total, 'event')}`, `${names} ${again}`];

@@ -105,7 +105,7 @@ function VerdictCard({ status, atMs }: { readonly status: StatusReport; readonly
   const { tone, text, next, lacks } = verdictOf(status);
   // The buttons below replace the commands, of which the verdict gives only the first.
   const isDropped = status.warnings?.some(({ code, title }) => code === 'webhook_dropped' && title === text);
-  const [title, more] = isDropped ? droppedBy(status.webhooks) : [unnamed(text, status.webhooks), unbroken(next)];
+  const [title, more] = isDropped ? droppedBy(status.webhooks, text) : [unnamed(text, status.webhooks), unbroken(next)];
   return (
     <section class={`verdict ${tone}`} aria-labelledby="verdict">
       <span class="seal">

@@ -55,9 +55,10 @@ function coordinatesIn(url = ''): Pick<LocationPin, 'latitude' | 'longitude'> {
  * vCard. A line that begins with a space or a tab continues the previous one.
  */
 function linesOf(text: string): readonly CardLine[] | undefined {
-  const lines = withoutQuoting(text)
-    .replace(/\r?\n[ \t]/g, '')
-    .split(/\r?\n/);
+  const lines = withoutQuoting(text.split(/\r?\n/))
+    .join('\n')
+    .replace(/\n[ \t]/g, '')
+    .split('\n');
   if (lines[0]?.trim().toUpperCase() !== 'BEGIN:VCARD') return undefined;
   return lines.flatMap((line) => {
     const colon = line.indexOf(':');
@@ -67,21 +68,29 @@ function linesOf(text: string): readonly CardLine[] | undefined {
   });
 }
 
-/**
- * A quoted-printable property of vCard 2.1, and its value with all lines of it: each but the last ends with `=`. The
- * lookahead keeps the time linear for a line without a colon.
- */
-const QUOTED = /^(?=[^:\r\n]*:)([^:\r\n]*;(?:ENCODING=)?QUOTED-PRINTABLE[^:\r\n]*):((?:[^\r\n]*=\r?\n)*[^\r\n]*)/gim;
+/** Decodes the quoted-printable values of vCard 2.1. Each of their lines but the last ends with `=`. */
+function withoutQuoting(lines: readonly string[]): readonly string[] {
+  const decodedLines: string[] = [];
+  let at = 0;
+  while (at < lines.length) {
+    const line = lines[at++] ?? '';
+    const property = line.slice(0, line.indexOf(':') + 1);
+    const parts = [line.slice(property.length)];
+    if (/;(?:ENCODING=)?QUOTED-PRINTABLE/i.test(property)) {
+      while (parts.at(-1)?.endsWith('=') && at < lines.length) parts.push(lines[at++] ?? '');
+      decodedLines.push(property + decodedValue(parts.map((part) => part.replace(/=$/, '')).join(''), property));
+    } else decodedLines.push(line);
+  }
+  return decodedLines;
+}
 
-/** Decodes quoted-printable values. Line breaks in them become `\n`, as in vCard 3. */
-function withoutQuoting(text: string): string {
-  return text.replace(QUOTED, (_, property: string, value: string) => {
-    const charset = /;CHARSET="?([^;"]+)/i.exec(property)?.[1];
-    const bytes = value
-      .replace(/=\r?\n/g, '')
-      .replace(/=([0-9A-F]{2})/gi, (_quoted, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
-    return `${property}:${decoded(Buffer.from(bytes, 'latin1'), charset).replace(/\r?\n/g, '\\n')}`;
-  });
+/** Decodes a quoted-printable value. Its line breaks become `\n`, as in vCard 3. */
+function decodedValue(value: string, property: string): string {
+  const charset = /;CHARSET="?([^;":]+)/i.exec(property)?.[1];
+  const bytes = value.replace(/=([0-9A-F]{2})/gi, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  );
+  return decoded(Buffer.from(bytes, 'latin1'), charset).replace(/\r?\n/g, '\\n');
 }
 
 function decoded(bytes: Buffer, charset: string | undefined): string {

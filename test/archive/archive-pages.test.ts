@@ -347,8 +347,9 @@ test('a long year leads to its months, in the list and on its page, and each lin
   const { chatDb, write } = hostileChat(join(root, 'places'));
   const folder = join(root, 'places', 'archive');
   // Late in the evening of the last day of a month, which is the next month in Berlin.
-  for (let n = 0; n < 101; n += 1)
+  for (let n = 0; n < 101; n += 1) {
     write(`${n} of them`, new Date(Date.UTC(2027, (n % 3) + 1, 0, 23, 0, n)).toISOString());
+  }
   await archived(chatDb, folder, { html: true, timeZone: 'Europe/Berlin' });
   const [path = ''] = pagesIn(folder).filter((one) => one.endsWith('2027.html'));
   for (const [page, months] of [

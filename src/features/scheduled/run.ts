@@ -183,9 +183,9 @@ export class ScheduledRun {
       const isOpen = status === 'pending' && clock.monotonic() < (foundAtMs ?? 0) + PENDING_MS;
       if (rowId !== undefined && !isOpen) {
         this.#end(entry, 'sending', status === 'failed' ? 'failed' : 'sent', undefined, String(rowId));
-      } else if (rowId === undefined && clock.monotonic() >= endMs)
+      } else if (rowId === undefined && clock.monotonic() >= endMs) {
         this.#end(entry, 'sending', 'unknown', 'send_outcome_unknown');
-      else this.#following.set(entry.id, clock.after(FOLLOW_EVERY_MS, look));
+      } else this.#following.set(entry.id, clock.after(FOLLOW_EVERY_MS, look));
     };
     look();
   }

@@ -101,8 +101,8 @@ async function enter(candidate: string): Promise<void> {
   } catch (error) {
     if (own !== entries) return;
     leave(statusOf(error) === 401 ? WRONG_KEY : reasonOf(error), statusOf(error) === 401);
-    if (isAway(error))
-      setTimeout(() => own === entries && isUntouched(candidate) && void enter(candidate), AWAY_S * 1000);
+    const again = (): unknown => own === entries && isUntouched(candidate) && void enter(candidate);
+    if (isAway(error)) setTimeout(again, AWAY_S * 1000);
   }
 }
 

@@ -44,12 +44,15 @@ const seen = (selector: string, hasText?: string | RegExp) =>
     .waitFor();
 
 /** Returns on which side of its bubble the tail of the message with a text is. */
-const tailOf = (text: string): Promise<unknown> =>
-  there().page.evaluate(`(() => {
+async function tailOf(text: string): Promise<unknown> {
+  const found = await there().page.waitForFunction(`(() => {
     const bodies = [...document.querySelectorAll('#message-list .msg.tail .body')];
-    const { left, right } = getComputedStyle(bodies.find((one) => one.textContent.includes('${text}')), '::after');
-    return { left, right };
+    const body = bodies.find((one) => one.textContent.includes('${text}'));
+    const { left, right } = body === undefined ? {} : getComputedStyle(body, '::after');
+    return body && { left, right };
   })()`);
+  return found.jsonValue();
+}
 
 describe('what is more than text in a conversation', () => {
   inBrowser('shows bold words as bold, and a mentioned person in the text', async () => {

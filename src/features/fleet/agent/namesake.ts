@@ -9,8 +9,8 @@ import { every } from '../protocol/every.ts';
 import { presenceSubject } from '../protocol/subjects.ts';
 
 const SAY_EVERY_MS = 1000;
-/** One that was not heard for so long has ended. */
-const GONE_MS = 3500;
+/** One that says nothing for so many of the own turns has ended. Turns, because a process that stood still heard nothing. */
+const GONE_TURNS = 4;
 
 export interface NamesakeParts {
   readonly member: string;
@@ -27,7 +27,6 @@ interface Other {
   readonly host: string;
   /** True if it started before this process. */
   readonly isFirst: boolean;
-  readonly heardMs: number;
 }
 
 /**
@@ -41,6 +40,7 @@ export class Namesake {
   #subscription: Subscription | undefined;
   #cancel: Cancel = () => {};
   #other: Other | undefined;
+  #silentTurns = 0;
 
   constructor(parts: NamesakeParts) {
     this.#parts = parts;
@@ -68,7 +68,8 @@ export class Namesake {
     this.#subscription = connection.nc.subscribe(presenceSubject(member, machine), { callback });
     this.#say();
     this.#cancel = every(clock, SAY_EVERY_MS, () => {
-      if (this.#other !== undefined && clock.now() - this.#other.heardMs > GONE_MS) this.#set(undefined);
+      this.#silentTurns += 1;
+      if (this.#silentTurns >= GONE_TURNS) this.#set(undefined);
       this.#say();
     });
   }
@@ -85,12 +86,13 @@ export class Namesake {
   }
 
   #hear(data: Uint8Array): void {
-    const { member, machine, clock, envelope } = this.#parts;
+    const { member, machine, envelope } = this.#parts;
     try {
       const said = envelope().openJson(member, presenceSubject(member, machine), data);
       if (!isRecord(said) || said.id === this.#own.id) return;
       const isFirst = String(said.id) < this.#own.id;
-      this.#set({ host: String(said.host).slice(0, 100), isFirst, heardMs: clock.now() });
+      this.#silentTurns = 0;
+      this.#set({ host: String(said.host).slice(0, 100), isFirst });
     } catch {
       // Sealed with a key that this machine does not have yet.
     }

@@ -186,6 +186,8 @@ export class EventPublisher implements ConsumerTask<undefined> {
       if (values.changes) core.feed.resolve(undefined, { changes: true });
       const position = store.position();
       const { stream, after } = await this.#check.run(position);
+      // Another process may have been heard meanwhile.
+      if (!this.#parts.mayPublish()) return;
       if (after.rowId !== position?.rowId || after.change !== position.change) {
         log.info('publishing to the fleet', { after: after.rowId, before: position?.rowId ?? null });
       }

@@ -79,7 +79,7 @@ export const HISTORY: readonly Step[] = [
   { to: BEN, text: 'Ten it is.', at: 1.9 },
   { ...GARDEN_PLACE, from: ANA, text: 'Sorry, wrong conversation', as: 'wrong', at: 1.2 },
   { ...GARDEN_PLACE, from: ANA, unsend: 'wrong', at: 1.19 },
-  { to: BEN, text: 'Can you open the gate for Cho? I am late.', error: 22, at: 1 },
+  { to: BEN, text: 'Can you open the gate for Cho? I am late.', error: 22, at: 1.1 },
 ];
 
 /** The events of the first two minutes after the start. The first follows soon, because the user is waiting for it. */

@@ -157,6 +157,7 @@ function introduction(
     `  server/    for the servers: ${files.map(({ config }) => config).join(', ')}, users.conf${isLocal ? '' : ', tls/'}`,
     '  hub.line   for every hub, which joins with: postern fleet join --hub --file hub.line',
     '  operator/  stays here',
+    ...(isLocal ? ['', 'No certificates: only this machine reaches a server at this address.'] : []),
     '',
     'Next:',
     ...(isLocal ? [] : ['  copy server/ to each server, and run there:']),

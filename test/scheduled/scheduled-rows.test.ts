@@ -35,6 +35,13 @@ test.each([
   service.scheduler.start();
   await pass(MINUTE);
   await pass(10_000);
+  // For a while chat.db cannot be read.
+  const message = service.lookup.message.bind(service.lookup);
+  service.lookup.message = () => {
+    throw new Error('chat.db is away');
+  };
+  await pass(10_000);
+  service.lookup.message = message;
   expect(service.scheduled.get(id).state).toBe('sending');
   setNewest(later);
   await pass(MINUTE);

@@ -65,6 +65,8 @@ export class AccessSending {
   readonly sender: Sender;
   readonly uploads: UploadStore;
   readonly files: KeptCopies;
+  /** Reads the rows of scheduled sends. */
+  readonly lookup: ReturnType<typeof chatSendLookup>;
   readonly scheduler: SendScheduler;
   readonly scheduled: ScheduledSends;
   readonly access: LimitedAccess;
@@ -133,7 +135,8 @@ export class AccessSending {
       noteDeferred: (entry, outcome) => this.access.noteDeferred(entry, outcome),
     };
     const scheduling = { store, files, sender: this.sender, guests, clock: this.clock, log: this.log };
-    const lookup = chatSendLookup(this.#connection);
+    this.lookup = chatSendLookup(this.#connection);
+    const { lookup } = this;
     const run = new ScheduledRun({ ...scheduling, sentParts: sentPartStore(this.state), lookup });
     const otherBytes = (): number => this.uploads.bytes + this.access.keptBytes();
     this.scheduler = new SendScheduler({ ...scheduling, idempotency, otherBytes }, run);

@@ -46,11 +46,8 @@ function fixedWork(): void {
 
 /** Milliseconds of the first measurement: enough to suspect a step, which is then measured for longer. */
 const FIRST_MS = 5;
-/**
- * How often the cost of a run may grow when its text grows ten times. 10 is linear and 100 quadratic. Where other
- * processes fill the caches that only the larger text needs, linear runs were seen to grow 17 times.
- */
-const MOST = 25;
+/** How often the cost of a run may grow when its text grows ten times; 10 is linear. */
+const MOST = 15;
 
 /**
  * Returns the first step of ten at which the cost of `run` grew too much, as a sentence; undefined if it grows with the

@@ -2,6 +2,7 @@ import { errorCode, isAppError } from '../../core/model/errors.ts';
 import { mayHaveBeenSent, wasSentInPart } from '../../core/model/failed-send.ts';
 import type { GuestBook } from '../../core/model/guests.ts';
 import type { IdempotencyKey } from '../../core/model/idempotency-key.ts';
+import type { MessageStatus } from '../../core/model/message.ts';
 import { OWNER } from '../../core/model/owner.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import type { KeptFiles, MessageSender, SendLookup, SendResult } from '../../core/model/ports/sending-ports.ts';
@@ -165,20 +166,20 @@ export class ScheduledRun {
    */
   #follow(entry: StoredScheduled): void {
     const { clock, sentParts, lookup, log } = this.#parts;
-    const rowIdNow = (): number | undefined => {
+    const found = (): { readonly rowId?: number; readonly status?: MessageStatus | undefined } => {
       try {
-        return sentParts.rowOf(keyOf(entry));
+        const rowId = sentParts.rowOf(keyOf(entry));
+        return rowId === undefined ? {} : { rowId, status: lookup.message(rowId)?.status };
       } catch (error) {
         log.error('could not look for the row of a scheduled send', { id: entry.id, code: errorCode(error) });
-        return undefined;
+        return {};
       }
     };
     const endMs = clock.monotonic() + FOLLOWED_MS;
     let foundAtMs: number | undefined;
     const look = (): void => {
       if (this.#isClosed) return;
-      const rowId = rowIdNow();
-      const status = rowId === undefined ? undefined : lookup.message(rowId)?.status;
+      const { rowId, status } = found();
       if (rowId !== undefined) foundAtMs ??= clock.monotonic();
       const isOpen = status === 'pending' && clock.monotonic() < (foundAtMs ?? 0) + PENDING_MS;
       if (rowId !== undefined && !isOpen) {

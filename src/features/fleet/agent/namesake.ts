@@ -9,7 +9,7 @@ import { every } from '../protocol/every.ts';
 import { presenceSubject } from '../protocol/subjects.ts';
 
 const SAY_EVERY_MS = 1000;
-/** One that says nothing for so many of the own turns has ended. Turns, because a process that stood still heard nothing. */
+/** Another process that is silent for so many turns has ended. A time would end it after a stop of this process. */
 const GONE_TURNS = 4;
 
 export interface NamesakeParts {

@@ -100,6 +100,26 @@ describeWithNats('setting a fleet up', () => {
     const hub = newMac();
     const joined = await postern(['fleet', 'join', '--hub', '--config-dir', hub, '--file', join(dir, 'hub.line')]);
     expect(joined.stdout).toContain('This machine is a hub');
+    expect(readFileSync(join(hub, 'config.toml'), 'utf8')).toContain(`api_key = "${KEY}"`);
+  });
+
+  test('a hub without a configuration gets one, with the same key at every hub of this fleet alone', async () => {
+    const [dir, other] = [await newFleet(), await newFleet()];
+    const keyOf = async (fleet: string) => {
+      const hub = join(temporaryFolder(), 'hub');
+      expect(await postern(['hub', '--config-dir', hub])).toMatchObject({
+        code: 78,
+        stderr: expect.stringContaining(`postern fleet join --hub --file hub.line --config-dir ${hub}`),
+      });
+      const joined = await postern(['fleet', 'join', '--hub', '--config-dir', hub, '--file', join(fleet, 'hub.line')]);
+      expect(joined).toMatchObject({ code: 0, stdout: expect.stringContaining(`Wrote ${hub}/config.toml`) });
+      expect(statSync(join(hub, 'config.toml')).mode & 0o777).toBe(0o600);
+      return (await postern(['config', 'key', '--config-dir', hub])).stdout.trim();
+    };
+    const key = await keyOf(dir);
+    expect(key).toMatch(/^[0-9a-f]{32}$/);
+    expect(await keyOf(dir)).toBe(key);
+    expect(await keyOf(other)).not.toBe(key);
   });
 
   test('a Mac joins whose configuration says that it is in no fleet', async () => {

@@ -135,7 +135,7 @@ export function createConfig(
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     try {
-      writeDraft(draft, configTemplate(new Map([...values, ['auth.api_key', randomUUID()]]), environment));
+      writeDraft(draft, configTemplate(new Map([['auth.api_key', randomUUID()], ...values]), environment));
       publish(draft, path);
     } finally {
       removeIfThere(draft);

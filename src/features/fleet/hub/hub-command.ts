@@ -1,5 +1,5 @@
 import type { HostContext } from '../../../core/cli/client-context.ts';
-import { firstLaunch, type ServeOptions } from '../../../core/cli/commands/serve-command.ts';
+import type { ServeOptions } from '../../../core/cli/commands/serve-command.ts';
 import { EXIT, quoted } from '../../../core/cli/context.ts';
 import { refuseConfig, runService, withLog } from '../../../core/cli/run-service.ts';
 import { readConfig } from '../../../core/config/config-file.ts';
@@ -8,18 +8,15 @@ import { configFolder } from '../../../core/config/environment.ts';
 /** `postern hub`: runs a hub, as `postern serve` runs the service of a Mac. */
 export function runHub({ configDir, supervised = false }: ServeOptions, context: HostContext): Promise<number> {
   return withLog(context, async (log) => {
-    const { environment, stdout } = context;
+    const { environment, stderr } = context;
     const folder = configFolder(configDir, environment);
-    let reading = readConfig(folder, environment);
+    const reading = readConfig(folder, environment);
     if (reading.state === 'absent') {
-      reading = firstLaunch(folder, context);
-      if (reading.state === 'usable') {
-        stdout(
-          'The hub is not running yet. Join the fleet, then start it again:',
-          `  postern fleet join --hub --file hub.line --config-dir ${quoted(folder)}`,
-        );
-        return EXIT.ok;
-      }
+      stderr(
+        `There is no ${reading.path}. Join the fleet first:`,
+        `  postern fleet join --hub --file hub.line --config-dir ${quoted(folder)}`,
+      );
+      return EXIT.config;
     }
     if (reading.state !== 'usable') return refuseConfig(reading, supervised, log, context);
     for (const warning of reading.warnings) log.warn(warning);

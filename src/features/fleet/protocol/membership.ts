@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { AppError } from '../../../core/model/errors.ts';
 import { Envelope, fleetKeys, memberKeys } from './envelope.ts';
@@ -23,6 +24,11 @@ export interface Membership {
 export function membershipLine({ member, servers, seed, ca, keys }: Membership): string {
   const json = JSON.stringify({ v: 1, member, servers, seed, ca, keys });
   return `${PREFIX}${Buffer.from(json).toString('base64url')}`;
+}
+
+/** Returns the `api_key` of a new hub: the same at every hub of the fleet, so that a client may ask any of them. */
+export function hubApiKey({ seed }: Membership): string {
+  return createHmac('sha256', seed).update('api_key of the hubs').digest('hex').slice(0, 32);
 }
 
 /** Throws AppError `fleet_line_unusable`, whose message shows nothing of the line. */

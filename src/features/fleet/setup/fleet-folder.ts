@@ -83,10 +83,11 @@ export class FleetFolder {
         hint: 'Name another folder with --dir.',
       });
     }
-    for (const part of ['', 'operator', 'server', 'server/tls']) {
+    const needsTls = servers.some(({ isLoopback }) => !isLoopback);
+    for (const part of ['operator', needsTls ? 'server/tls' : 'server']) {
       mkdirSync(join(path, part), { recursive: true, mode: 0o700 });
     }
-    if (servers.some(({ isLoopback }) => !isLoopback)) await certify(path, servers, run);
+    if (needsTls) await certify(path, servers, run);
     const plan = { servers, serverVersion, routePassword: randomBytes(24).toString('hex') };
     for (const index of servers.keys()) {
       replaceFile(join(path, 'server', serverFiles(index, servers.length).config), serverConfig(plan, index));

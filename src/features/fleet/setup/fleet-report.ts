@@ -6,7 +6,7 @@ import { type MachineReport, who } from '../protocol/requests.ts';
 import { STREAMS, unlessMissing } from '../protocol/subjects.ts';
 import { connectOperator, managerOf } from './connections.ts';
 import type { FleetFolder } from './fleet-folder.ts';
-import { isAtLeast } from './server-config.ts';
+import { isAtLeast, SYNC_INTERVAL_SINCE } from './server-config.ts';
 
 /** How long to collect the answers of servers and machines, in milliseconds. */
 const ANSWERS_MS = 1500;
@@ -111,10 +111,14 @@ function warningsOf(servers: readonly ServerReport[], streams: readonly StreamRe
       : []),
     ...(lazy.length === 0
       ? []
-      : [
-          `A power cut may lose two minutes of what ${namesOf(lazy)} acknowledged. Set sync_interval: always (from nats-server 2.10 on).`,
-        ]),
+      : [`A power cut may lose two minutes of what ${namesOf(lazy)} acknowledged. ${syncAdvice(lazy)}`]),
   ];
+}
+
+function syncAdvice(servers: readonly ServerReport[]): string {
+  return servers.every(({ version }) => isAtLeast(version, SYNC_INTERVAL_SINCE))
+    ? 'Set sync_interval: always in the configuration.'
+    : 'nats-server 2.10 and newer can prevent it, with sync_interval: always in the configuration.';
 }
 
 function namesOf(some: readonly { readonly name: string }[]): string {

@@ -1,22 +1,35 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { ClientContext } from '../../../core/cli/client-context.ts';
 import { type CommonOptions, EXIT, quoted } from '../../../core/cli/context.ts';
-import { checkConfigText, configPath, readConfig, replaceFile } from '../../../core/config/config-file.ts';
+import {
+  type ConfigReading,
+  checkConfigText,
+  configPath,
+  createConfig,
+  readConfig,
+  replaceFile,
+} from '../../../core/config/config-file.ts';
 import { configFolder, type Environment } from '../../../core/config/environment.ts';
 import { AppError, isAppError } from '../../../core/model/errors.ts';
-import { type Membership, membershipLine, parseMembership, readMembership } from '../protocol/membership.ts';
+import { hubApiKey, type Membership, membershipLine, parseMembership, readMembership } from '../protocol/membership.ts';
 
 interface JoinOptions extends CommonOptions {
   readonly file?: string;
   readonly hub?: boolean;
 }
 
-/** `postern fleet join`: makes this machine what the line says, and tells whether the servers let it in. */
+/**
+ * `postern fleet join`: makes this machine what the line says, and tells whether the servers let it in. A hub needs no
+ * configuration before: this writes one, with the `api_key` that all hubs of the fleet have.
+ */
 export async function joinFleet(options: JoinOptions, context: ClientContext): Promise<number> {
   const { environment, stdout } = context;
+  const { hub: isHub = false } = options;
   const folder = configFolder(options.configDir, environment);
-  const known = ownFile(folder, context);
+  const reading = readConfig(folder, environment);
+  const known = ownFile(reading);
+  if (reading.state === 'absent' && !isHub) throw notInstalled(reading.path);
   const membership = parseMembership(await lineOf(options, context));
   assertKind(membership, options, folder);
   assertSame(known, membership);
@@ -24,16 +37,24 @@ export async function joinFleet(options: JoinOptions, context: ClientContext): P
   mkdirSync(files, { recursive: true, mode: 0o700 });
   const file = known ?? join(files, 'member.line');
   replaceFile(file, `${membershipLine(membership)}\n`);
-  if (known === undefined) {
+  if (reading.state === 'absent') {
+    const values = new Map([
+      ['auth.api_key', hubApiKey(membership)],
+      ['fleet.file', file],
+    ]);
+    const written = createConfig(folder, environment, values);
+    if (written.state === 'unusable') throw unwritten(folder, written.mistakes);
+    stdout(`Wrote ${reading.path}, with the api_key that every hub with this line gets.`);
+  } else if (known === undefined) {
     const mistakes = nameInConfig(folder, file, environment);
     if (mistakes.length > 0) throw unwritten(folder, mistakes);
   }
   const name = membership.member ?? 'a hub';
   stdout(`This machine is ${name} of the fleet at ${membership.servers.join(', ')}; config.toml says so in [fleet].`);
-  const isHub = membership.member === undefined;
+  const isUsual = folder === configFolder(undefined, environment);
   const next = isHub
     ? `Start or restart it: postern hub --config-dir ${quoted(folder)}`
-    : 'Restart Postern: postern restart';
+    : `Restart Postern${isUsual ? ': postern restart' : ` in ${folder}.`}`;
   const refusal = await refusalOf(membership);
   stdout(
     refusal === undefined
@@ -44,16 +65,16 @@ export async function joinFleet(options: JoinOptions, context: ClientContext): P
 }
 
 /** Returns the file that the configuration names; undefined if this machine is in no fleet. */
-function ownFile(folder: string, { environment }: ClientContext): string | undefined {
-  const reading = readConfig(folder, environment);
-  if (reading.state === 'absent') {
-    throw new AppError('no_configuration', `There is no ${reading.path}.`, {
-      hint: 'Install Postern first, or start it once: postern serve, or at a hub postern hub, writes that file. --config-dir names another folder.',
-    });
-  }
-  if (reading.state === 'unusable') throw unwritten(folder, reading.mistakes);
-  const file = reading.config.features.fleet?.file;
+function ownFile(reading: ConfigReading): string | undefined {
+  if (reading.state === 'unusable') throw unwritten(dirname(reading.path), reading.mistakes);
+  const file = reading.state === 'usable' ? reading.config.features.fleet?.file : undefined;
   return typeof file === 'string' && file !== '' ? file : undefined;
+}
+
+function notInstalled(path: string): AppError {
+  return new AppError('no_configuration', `There is no ${path}.`, {
+    hint: 'Install Postern on this Mac first, or start it once with "postern serve": that writes the file. --config-dir names another folder.',
+  });
 }
 
 /** A hub that got the line of a Mac would start as nothing, and a Mac with the line of the hubs would have all keys. */

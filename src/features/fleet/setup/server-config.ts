@@ -5,7 +5,7 @@ import type { Rights } from './rights.ts';
 const CLUSTER_PORT_DISTANCE = 2000;
 const HANDSHAKE_SECONDS = 10;
 /** The first version of nats-server that knows this setting. */
-const SYNC_INTERVAL_SINCE = '2.10';
+export const SYNC_INTERVAL_SINCE = '2.10';
 
 /** A user of the broker, as its configuration has it. One without permissions may do everything in its account. */
 export interface ServerUser {

@@ -144,8 +144,7 @@ test('ARCHITECTURE.md names only files and folders that exist', () => {
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).error === undefined;
 
 testIf(hasSystemd, 'needs systemd-analyze')('systemd reads the unit of a hub without a complaint', () => {
-  const page = readFileSync(new URL('../../docs/fleet.md', import.meta.url), 'utf8');
-  const [, unit = ''] = /```ini\n(\[Unit\][\s\S]+?)```/.exec(page) ?? [];
+  const unit = readFileSync(new URL('../../docs/postern-hub.service', import.meta.url), 'utf8');
   expect(unit).toContain('ExecStart=/usr/local/bin/postern hub ');
   const file = join(temporaryFolder(), 'postern-hub.service');
   // It also checks that the program is installed.

@@ -6,7 +6,7 @@ import { configFolder } from '../../../core/config/environment.ts';
 import { AppError, isAppError } from '../../../core/model/errors.ts';
 import { isoSecond } from '../../../core/model/iso-second.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
-import { commandRunner } from '../../../core/runtime/command.ts';
+import { commandRunner, type RunCommand } from '../../../core/runtime/command.ts';
 import { type ServerAddress, serverAddress } from './addresses.ts';
 import { FleetFolder } from './fleet-folder.ts';
 import { serverFiles } from './server-config.ts';
@@ -37,12 +37,14 @@ export async function initFleet(options: InitOptions, context: ClientContext): P
     return EXIT.ok;
   }
   const servers = addresses(options.server ?? ['127.0.0.1']);
+  const run = commandRunner(context.environment.env);
+  const isHere = isLocal(servers.map(({ url }) => url));
   const fleet = {
     servers,
-    serverVersion: options.serverVersion ?? NEWEST,
+    serverVersion: options.serverVersion ?? (isHere ? await versionHere(run) : NEWEST),
     keepHours: options.keepHours ?? KEEP_HOURS,
   };
-  const folder = await FleetFolder.create(path, fleet, commandRunner(context.environment.env));
+  const folder = await FleetFolder.create(path, fleet, run);
   context.stdout(...introduction(folder, servers, options, context));
   return EXIT.ok;
 }
@@ -150,27 +152,41 @@ function introduction(
   const program = programText(context);
   const dir = options.dir === undefined ? '' : ` --dir ${quoted(folder.path)}`;
   const files = servers.map((_, index) => serverFiles(index, servers.length));
-  const isLocal = servers.every(({ isLoopback }) => isLoopback);
+  const isHere = isLocal(folder.servers);
   return [
     `Wrote the keys of a new fleet to ${folder.path}. Keep that folder private: whoever has it controls the fleet.`,
     '',
-    `  server/    for the servers: ${files.map(({ config }) => config).join(', ')}, users.conf${isLocal ? '' : ', tls/'}`,
+    `  server/    for the servers: ${files.map(({ config }) => config).join(', ')}, users.conf${isHere ? '' : ', tls/'}`,
     '  hub.line   for every hub, which joins with: postern fleet join --hub --file hub.line',
     '  operator/  stays here',
-    ...(isLocal ? ['', 'No certificates: only this machine reaches a server at this address.'] : []),
+    ...(isHere ? ['', 'No certificates: only this machine reaches a server at this address.'] : []),
     '',
     'Next:',
-    ...(isLocal ? [] : ['  copy server/ to each server, and run there:']),
+    ...(isHere ? [] : ['  copy server/ to each server, and run there:']),
     ...files.map(
-      ({ config }) => `  cd ${isLocal ? quoted(join(folder.path, 'server')) : 'server'} && nats-server -c ${config}`,
+      ({ config }) => `  cd ${isHere ? quoted(join(folder.path, 'server')) : 'server'} && nats-server -c ${config}`,
     ),
     `  ${program} fleet add${dir} m1`,
   ];
 }
 
+/** Reports whether the servers are on this machine, which alone are reached without TLS. */
+function isLocal(urls: readonly string[]): boolean {
+  return urls.every((url) => url.startsWith('nats:'));
+}
+
+/** Returns the version of this machine's nats-server, such as 2.9.10. */
+async function versionHere(run: RunCommand): Promise<string> {
+  const { stdout } = await run('nats-server', ['--version']);
+  return /\bv(\d+\.\d+\.\d+)/.exec(stdout)?.[1] ?? NEWEST;
+}
+
 function reload(folder: FleetFolder): readonly string[] {
+  const file = join(folder.path, 'server/users.conf');
   return [
-    `The servers must read ${join(folder.path, 'server/users.conf')} again. Copy it to each server, and run there:`,
+    isLocal(folder.servers)
+      ? `The servers must read ${file} again:`
+      : `The servers must read ${file} again. Copy it to each server, and run there:`,
     '  nats-server --signal reload',
   ];
 }

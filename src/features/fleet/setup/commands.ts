@@ -15,7 +15,11 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
   located(fleet.command('init'))
     .description('Create the keys of a new fleet, and a configuration for its nats-server.')
     .option('--server <address>', 'host or host:port of a server; repeat it for a cluster (127.0.0.1:4222)', gathered)
-    .option('--server-version <version>', 'version of nats-server that will read the configuration (on this machine, its own; else 2.12)', version)
+    .option(
+      '--server-version <version>',
+      'version of nats-server that will read the configuration (on this machine, its own; else 2.12)',
+      version,
+    )
     .option('--keep-hours <hours>', 'how long the stream keeps events (168)', count)
     .option('--connect', 'create what is missing on the servers, for a fleet that exists; safe to run again')
     .addHelpText(

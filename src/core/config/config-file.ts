@@ -1,21 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import {
-  chmodSync,
-  closeSync,
-  fchmodSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, lstatSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { errorCode } from '../model/errors.ts';
+import { publish, removeIfThere, sync, writeDraft } from '../runtime/whole-file.ts';
 import { allSettings, type Config, checkConfig } from './config.ts';
 import type { Environment } from './environment.ts';
 import { parseToml } from './toml.ts';
@@ -140,68 +127,10 @@ export function createConfig(
     } finally {
       removeIfThere(draft);
     }
-    syncFolder(folder);
+    sync(folder);
     return readConfig(folder, environment);
   } catch (error) {
     return { state: 'unusable', path, mistakes: [`It cannot be written (${(error as Error).message}).`], warnings: [] };
-  }
-}
-
-/** Writes a new file that only its owner can read, and syncs it to disk. */
-export function writeDraft(draft: string, text: string): void {
-  const file = openSync(draft, 'wx', 0o600);
-  try {
-    // openSync applies the umask to the mode; fchmodSync does not.
-    fchmodSync(file, 0o600);
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** Replaces a file atomically with one that only its owner can read. */
-export function replaceFile(file: string, text: string): void {
-  const draft = `${file}.${randomUUID()}`;
-  try {
-    writeDraft(draft, text);
-    renameSync(draft, file);
-  } finally {
-    removeIfThere(draft);
-  }
-  syncFolder(dirname(file));
-}
-
-/**
- * Makes a finished draft available at `path`, and throws if `path` exists. Creates a hard link, because a rename would
- * replace an existing file. Renames only on file systems without hard links (exFAT, SMB).
- */
-export function publish(draft: string, path: string): void {
-  try {
-    linkSync(draft, path);
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST' || exists(path)) throw error;
-    renameSync(draft, path);
-  }
-}
-
-export function removeIfThere(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // Already renamed, or never created.
-  }
-}
-
-/** Syncs the folder, if the file system can, so that a file just created or renamed in it survives a crash. */
-export function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r');
-  try {
-    fsyncSync(handle);
-  } catch {
-    // Some file systems refuse to sync folders. The file's content is safe anyway.
-  } finally {
-    closeSync(handle);
   }
 }
 

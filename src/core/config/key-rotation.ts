@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, realpathSync } from 'node:fs';
+import { replaceFile } from '../runtime/whole-file.ts';
 import { type Config, checkConfig } from './config.ts';
-import { readConfig, replaceFile } from './config-file.ts';
+import { readConfig } from './config-file.ts';
 import type { Environment } from './environment.ts';
 import { parseToml } from './toml.ts';
 

@@ -5,10 +5,11 @@ import type { HostContext } from '../../core/cli/client-context.ts';
 import { EXIT, type FolderOptions, folderOf, quoted } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { copyable } from '../../core/cli/invocation.ts';
-import { configPath, publish, readConfig, removeIfThere, syncFolder } from '../../core/config/config-file.ts';
+import { configPath, readConfig } from '../../core/config/config-file.ts';
 import { AppError } from '../../core/model/errors.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { publish, removeIfThere, sync } from '../../core/runtime/whole-file.ts';
 import { writeBackup } from './backup-file.ts';
 
 export interface BackupOptions extends FolderOptions {
@@ -62,7 +63,7 @@ function write(path: string, folder: string, isForced: boolean, context: HostCon
     writeBackup(join(folder, 'state.db'), draft, about, context.features);
     if (isForced) renameSync(draft, path);
     else publish(draft, path);
-    syncFolder(dirname(path));
+    sync(dirname(path));
   } finally {
     removeIfThere(draft);
   }

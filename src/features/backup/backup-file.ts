@@ -1,8 +1,9 @@
-import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cursor } from '../../core/model/cursor.ts';
 import { AppError, isAppError } from '../../core/model/errors.ts';
 import { openSqlite, type Sqlite } from '../../core/runtime/sqlite.ts';
+import { sync } from '../../core/runtime/whole-file.ts';
 import { expireOffsets } from '../../core/state/changes-store.ts';
 import { cursorStore } from '../../core/state/cursor-store.ts';
 import { UNFINISHED } from '../../core/state/restored.ts';
@@ -73,7 +74,7 @@ export function writeBackup(
     for (const feature of features) feature.backedUp?.(backup);
     backup.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
   });
-  flush(target);
+  sync(target);
 }
 
 /** Reads a backup's description. Throws `backup_unusable` with the reason. */
@@ -117,7 +118,7 @@ export function extractState(
       state.exec('PRAGMA journal_mode = DELETE');
       return { cursor, webhooks, notes };
     });
-    flush(target);
+    sync(target);
     return restored;
   } catch (error) {
     const cause = isAppError(error) ? error.cause : error;
@@ -134,11 +135,11 @@ export function replaceFiles(folder: string, drafts: { readonly config: string; 
   const marker = join(folder, UNFINISHED);
   foldLog(state);
   writeFileSync(marker, '', { mode: 0o600 });
-  flush(folder);
+  sync(folder);
   for (const side of ['-wal', '-shm', '-journal']) rmSync(state + side, { force: true });
   renameSync(drafts.state, state);
   renameSync(drafts.config, join(folder, 'config.toml'));
-  flush(folder);
+  sync(folder);
   rmSync(marker);
 }
 
@@ -192,16 +193,4 @@ function using<Result>(database: Sqlite, use: (database: Sqlite) => Result): Res
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String((error as { message?: unknown }).message ?? error);
   return message.replace(/\s+/g, ' ').replace(/\.$/, '');
-}
-
-/** Syncs a file or folder to disk. */
-function flush(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } catch {
-    // Some file systems refuse to sync folders.
-  } finally {
-    closeSync(file);
-  }
 }

@@ -8,10 +8,10 @@ import {
   configPath,
   createConfig,
   readConfig,
-  replaceFile,
 } from '../../../core/config/config-file.ts';
 import { configFolder, type Environment } from '../../../core/config/environment.ts';
 import { AppError, isAppError } from '../../../core/model/errors.ts';
+import { replaceFile } from '../../../core/runtime/whole-file.ts';
 import { hubApiKey, type Membership, membershipLine, parseMembership, readMembership } from '../protocol/membership.ts';
 
 interface JoinOptions extends CommonOptions {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { NO_INCLUDES } from '../../src/core/model/include.ts';
+import type { messageQuery } from '../../src/core/http/messages/schema.ts';
+import { includeSet, NO_INCLUDES } from '../../src/core/model/include.ts';
 import { problem } from '../../src/core/model/problems.ts';
 import { CONVERSATION, HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';
 
@@ -35,19 +36,25 @@ describe('messages', () => {
   });
 
   test('are asked for with every parameter', async () => {
-    await gateway.get('/api/v1/messages?conversation_id=iMessage;-;+1555&since=2026-01-01T00:00:00.5+01:00&order=asc');
-    await gateway.get('/api/v1/messages?limit=999&offset=5&cursor=1.2&unknown=1');
-    expect(gateway.reader.queries).toEqual([
-      {
-        conversationId: 'iMessage;-;+1555',
-        sinceNs: 1_767_222_000_500_000_000n,
-        order: 'asc',
-        limit: 50,
-        offset: 0,
-        include: NO_INCLUDES,
-      },
-      { order: 'desc', limit: 200, offset: 5, cursor: '1.2', include: NO_INCLUDES },
-    ]);
+    const asked = { order: 'desc', limit: 50, offset: 0, include: NO_INCLUDES };
+    const parameters: Readonly<Record<keyof typeof messageQuery.shape, readonly [value: string, reader: object]>> = {
+      conversation_id: ['iMessage;-;+1555', { conversationId: 'iMessage;-;+1555' }],
+      since: ['2026-01-01T00:00:00.5+01:00', { sinceNs: 1_767_222_000_500_000_000n }],
+      order: ['asc', { order: 'asc' }],
+      limit: ['999', { limit: 200 }],
+      offset: ['5', { offset: 5 }],
+      cursor: ['1.2', { cursor: '1.2' }],
+      include: ['details', { include: includeSet(['details']) }],
+      // Left out of what the reader finds.
+      junk: ['false', {}],
+      include_hidden: ['true', { withHidden: true }],
+    };
+    for (const [name, [value, reader]] of Object.entries(parameters)) {
+      await gateway.get(`/api/v1/messages?${name}=${value}`);
+      expect(gateway.reader.queries.pop()).toEqual({ ...asked, ...reader });
+    }
+    await gateway.get('/api/v1/messages?unknown=1');
+    expect(gateway.reader.queries).toEqual([asked]);
   });
 
   test('have a link to the next page that asks for the same, further on', async () => {

@@ -248,6 +248,20 @@ describe('the console, when an answer comes late', () => {
     there().complaints.splice(0);
   });
 
+  inBrowser('reads an open webhook again, with its deliveries', async () => {
+    const { page } = there();
+    const made = { url: 'http://127.0.0.1:9/hook', name: 'Late', events: ['message.sent'], enabled: false };
+    const { id } = await ask('webhooks', made);
+    await goTo(`#/webhooks/${id}`);
+    await page.locator('#delivery-list', { hasText: 'Nothing has been sent yet' }).waitFor();
+    const delivery = { id: '1', at: new Date().toISOString(), event: 'message.sent', row_id: 1, outcome: 'delivered' };
+    const answered = { status: 204, error: null, attempts: 1, duration_ms: 3, message: null };
+    await page.route('**/deliveries?*', (route) => route.fulfill({ json: [{ ...delivery, ...answered }] }));
+    await page.clock.runFor(21_000);
+    await page.locator('#delivery-list details', { hasText: 'Answered 204' }).waitFor();
+    await page.unroute('**/deliveries?*');
+  });
+
   inBrowser('keeps what was read in two tabs', async () => {
     const { page } = there();
     const other = await page.context().newPage();

@@ -88,6 +88,42 @@ describe('webhooks in the console', () => {
     await row.waitFor({ state: 'detached' });
   });
 
+  inBrowser('keeps the buttons of the overview in their places while somebody points at them', async () => {
+    const { page } = there();
+    const trouble = (name: string, dropped: number) => ({
+      id: name,
+      name,
+      state: 'failing',
+      last_error: 'No.',
+      dropped,
+    });
+    let webhooks = [trouble('First', 2)];
+    await page.route('**/api/v1/overview', async (route) => {
+      const response = await route.fetch();
+      const real = (await response.json()) as { readonly status: object };
+      await route.fulfill({ response, json: { ...real, status: { ...real.status, webhooks } } });
+    });
+    const again = async (name: string) => {
+      await page.evaluate(`dispatchEvent(new HashChangeEvent('hashchange'))`);
+      await page.locator('.todo li', { hasText: name }).waitFor();
+    };
+    await page.evaluate(`location.hash = '#/overview'`);
+    const button = page.locator('.todo li', { hasText: 'First' }).getByRole('button');
+    await button.hover();
+    const place = await button.boundingBox();
+    // It would be above, because more is lost.
+    webhooks = [trouble('First', 2), trouble('Worse', 9)];
+    await again('Worse has dropped 9 events');
+    expect(await button.boundingBox()).toEqual(place);
+    await page.locator('.todo li', { hasText: 'Worse' }).getByRole('button').hover();
+    webhooks = [trouble('Worse', 9)];
+    await again('Worse has dropped 9 events');
+    await page.locator('.todo [inert]', { hasText: 'First' }).waitFor();
+    await page.mouse.move(0, 0);
+    await page.locator('.todo [inert]').waitFor({ state: 'detached' });
+    await page.unroute('**/api/v1/overview');
+  });
+
   inBrowser('says why a webhook fails, since when, and what becomes of its events, and tries at once', async () => {
     const { page, url, key } = there();
     let isUp = false;
@@ -114,6 +150,9 @@ describe('webhooks in the console', () => {
       await page.getByRole('link', { name: 'Archive' }).click();
       await page.getByText('The receiver answered 503').first().waitFor();
       await page.locator('.note.warn', { hasText: /kept\. Postern tries again until it succeeds/ }).waitFor();
+      // What is held is amber everywhere.
+      await page.locator('.plot rect.t-warn').waitFor();
+      expect(await page.locator('.plot rect.t-bad').count()).toBe(0);
       // The held event is listed first, so the list does not say that nothing was sent.
       const waiting = page.locator('#delivery-list details', { hasText: /\d tries/ });
       await waiting.locator('summary').click();
@@ -178,7 +217,7 @@ describe('webhooks in the console', () => {
         await page.locator('.note.bad').getByRole('button', { name: 'Deliver it again' }).click();
         await stored(`/${id}/deliveries?include=tries`, 'redelivered_at');
         await page.reload();
-        await row.filter({ hasText: 'Delivered again' }).waitFor();
+        await row.filter({ hasText: 'Delivered again' }).locator('summary .yes').waitFor();
       } finally {
         await receiver.close();
       }

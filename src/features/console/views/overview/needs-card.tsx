@@ -8,6 +8,7 @@ import { isBehind, type WebhookSummary, webhookLabel } from '../../../../core/mo
 import { Exactly } from '../../parts/exactly.tsx';
 import { Button, Card, Countdown, Empty, Icon, Tag } from '../../parts/parts.tsx';
 import { NameList } from '../../parts/quoting.tsx';
+import { useSteady } from '../../parts/steady.ts';
 import { recipientOf } from '../../service/directory.ts';
 import { isHub } from '../../service/service.ts';
 import { redeliver } from '../webhooks/redeliver.ts';
@@ -36,14 +37,21 @@ export function NeedsCard({ status, approvals = [], webhooks = [], host, again }
     ...troubled.filter((one) => !isLosing(one)).map(todoOf),
     ...(isFull ? [<DiskTodo key="disk" free={host.disk_free} />] : []),
   ];
+  const [rows, place] = useSteady<VNode, HTMLUListElement>(items, ({ key }) => String(key));
   // At a hub, the sentence and the list of Macs say the same.
-  if (items.length === 0 && isHub()) return null;
+  if (rows.length === 0 && isHub()) return null;
   return (
     <Card title="Needs you" class="c4 needs" beside={items.length > 0 && <Tag kind="warn">{items.length}</Tag>}>
-      {items.length === 0 ? (
+      {rows.length === 0 ? (
         <Empty icon="check" title="Nothing needs you" text="Sends to decide on and problems to solve appear here." />
       ) : (
-        <ul class="todo">{items}</ul>
+        <ul class="todo" {...place}>
+          {rows.map(({ item, isGone }) => (
+            <li key={item.key} inert={isGone}>
+              {item}
+            </li>
+          ))}
+        </ul>
       )}
     </Card>
   );
@@ -59,7 +67,7 @@ interface TodoProps {
 }
 
 const Todo = ({ icon, tone, title, text, children }: TodoProps): VNode => (
-  <li>
+  <>
     <span class={tone}>
       <Icon name={icon} />
     </span>
@@ -68,7 +76,7 @@ const Todo = ({ icon, tone, title, text, children }: TodoProps): VNode => (
       <span class="soft">{text}</span>
       {children && <div class="acts">{children}</div>}
     </div>
-  </li>
+  </>
 );
 
 const PermissionTodo = ({ name, detail }: PermissionReport): VNode => (

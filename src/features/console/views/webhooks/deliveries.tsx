@@ -6,8 +6,9 @@ import { counted, number } from '../../../../core/model/figures.ts';
 import type { AttemptRecord, DetailedDelivery } from '../../../../core/model/webhook.ts';
 import { Segments } from '../../parts/choices.tsx';
 import { Button, Card, Icon } from '../../parts/parts.tsx';
+import { useSteady } from '../../parts/steady.ts';
 import { copy } from '../../parts/toast.ts';
-import { call, curlOf } from '../../service/api.ts';
+import { type Asked, call, curlOf } from '../../service/api.ts';
 import { nameIn } from '../../service/directory.ts';
 import { addressIn, exactTimeOf, fullTimeOf } from '../../service/words.ts';
 import { pathOf } from './redeliver.ts';
@@ -27,8 +28,8 @@ const OUTCOMES: Readonly<Record<DetailedDelivery['outcome'], readonly [icon: str
 const OF_ROWS = /^(?:message\.(?:received|sent)|reaction\.)/;
 
 /** Returns the deliveries, newest first, with their attempts if the service keeps them. */
-export const deliveriesOf = (id: string): Promise<readonly DetailedDelivery[]> =>
-  call(`${pathOf(id)}/deliveries?include=tries`);
+export const deliveriesOf = (id: string, options?: Asked): Promise<readonly DetailedDelivery[]> =>
+  call(`${pathOf(id)}/deliveries?include=tries`, options);
 
 interface DeliveriesProps {
   readonly webhook: ShownWebhook;
@@ -39,6 +40,7 @@ interface DeliveriesProps {
 export function DeliveryCard({ webhook, deliveries, again }: DeliveriesProps): VNode {
   const which = useSignal<'all' | 'failed'>('all');
   const shown = deliveries.filter(({ outcome }) => which.value === 'all' || outcome !== 'delivered');
+  const [rows, place] = useSteady<DetailedDelivery, HTMLDivElement>(shown, ({ id }) => id);
   return (
     <Card
       title="Deliveries"
@@ -55,12 +57,12 @@ export function DeliveryCard({ webhook, deliveries, again }: DeliveriesProps): V
         />
       }
     >
-      <div class="timeline" id="delivery-list">
-        {shown.length === 0 && (
+      <div class="timeline" id="delivery-list" {...place}>
+        {rows.length === 0 && (
           <p class="quiet body">{which.value === 'all' ? nothingYet(webhook) : 'None of the last 100 failed.'}</p>
         )}
-        {shown.map((delivery) => (
-          <Delivery key={delivery.id} webhook={webhook} delivery={delivery} again={again} />
+        {rows.map(({ item }) => (
+          <Delivery key={item.id} webhook={webhook} delivery={item} again={again} />
         ))}
       </div>
     </Card>
@@ -79,13 +81,14 @@ interface DeliveryProps extends Omit<DeliveriesProps, 'deliveries'> {
 
 function Delivery({ webhook, delivery, again }: DeliveryProps): VNode {
   const { at, event, outcome, attempts, status, error, duration_ms: ms, redelivered_at: arrivedAt } = delivery;
-  const [name, kind] = OUTCOMES[outcome];
+  const state = arrivedAt === undefined ? outcome : 'delivered';
+  const [name, kind] = OUTCOMES[state];
   return (
     <details class="delivery">
       <summary>
         <span class={kind}>
           <Icon name={name} />
-          <span class="unseen">{outcome === 'held' ? 'waits' : outcome}</span>
+          <span class="unseen">{state === 'held' ? 'waits' : state}</span>
         </span>
         <time class="mono small quiet" dateTime={at} title={fullTimeOf(at)}>
           {exactTimeOf(at)}

@@ -120,8 +120,8 @@ function TroubleNote({ webhook, lastError, again }: TroubleProps): VNode | null 
 
 const PARTS: Parts = [
   ['delivered', 't-good'],
-  ['after a retry', 't-warn'],
-  ['failed', 't-bad'],
+  ['tried again', 't-warn'],
+  ['dropped', 't-bad'],
 ];
 
 function HourChart({ points }: SubjectSeries): VNode {
@@ -129,7 +129,7 @@ function HourChart({ points }: SubjectSeries): VNode {
   const bars = points.map(({ at, counts: { delivered = 0, retried = 0, dropped = 0, failed = 0 } }) => ({
     label: timeOf(at),
     // An event that is held counts each of its attempts, but it is one event.
-    values: [delivered, retried, dropped + (dropped === 0 ? Math.min(1, failed) : 0)],
+    values: [delivered, retried + (dropped === 0 ? Math.min(1, failed) : 0), dropped],
   }));
   const sum = (part: number): number => bars.reduce((total, { values }) => total + (values[part] ?? 0), 0);
   return (
@@ -142,7 +142,7 @@ function HourChart({ points }: SubjectSeries): VNode {
           ticks={points.flatMap(({ at }, index) =>
             new Date(at).getHours() % 6 === 0 ? [[index, hourOf(at)] as const] : [],
           )}
-          title={`Deliveries per hour in the last 24 hours: ${sum(0) + sum(1)} delivered, ${sum(2)} failed`}
+          title={`Deliveries per hour in the last 24 hours: ${sum(0)} delivered, ${sum(1)} tried again, ${sum(2)} dropped`}
           pointed={pointed}
         />
       </div>

@@ -32,7 +32,7 @@ import {
   whenOf,
 } from './webhook-words.ts';
 
-const EVERY_MS = 60_000;
+const EVERY_MS = 15_000;
 
 type Hours = Readonly<Record<string, SubjectSeries>>;
 
@@ -67,9 +67,9 @@ async function pageOf(id: string | undefined, item: string | undefined, options?
     return { page: <WebhookForm key={id} webhook={webhook} />, title };
   }
   const [webhook, deliveries, hours] = await Promise.all([
-    call<ShownWebhook>(pathOf(id)),
-    deliveriesOf(id),
-    readHours(),
+    call<ShownWebhook>(pathOf(id), options),
+    deliveriesOf(id, options),
+    readHours(options),
     readDirectory().catch(() => {}),
   ]);
   const again = (): Promise<void> => show({ id });
@@ -240,7 +240,9 @@ const Webhooks = (): VNode | null => page.value;
 export function create(): View {
   const view = viewOf('webhooks', <Webhooks />, show);
   whileShown(view.root, EVERY_MS, async () => {
-    if (currentRoute().id === undefined) await show({ id: undefined }, { isByItself: true });
+    const route = currentRoute();
+    // Somebody may be typing into the form.
+    if (route.id !== 'new' && route.item !== 'edit') await show(route, { isByItself: true });
   });
   return view;
 }

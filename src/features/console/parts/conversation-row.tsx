@@ -3,10 +3,10 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { Conversation } from '../../../core/model/conversation.ts';
 import { counted, number } from '../../../core/model/figures.ts';
-import { isGroup, lastWords, nameOf, peopleIn } from '../service/directory.ts';
+import { isGroup, lastWords, nameOf, namesOf, peopleIn } from '../service/directory.ts';
 import { personOf, shortTimeOf, timeOf } from '../service/words.ts';
 import { Faces } from './avatar.tsx';
-import { Quoting } from './quoting.tsx';
+import { Names, Quoting } from './quoting.tsx';
 
 interface Props {
   readonly conversation: Conversation;
@@ -17,12 +17,14 @@ interface Props {
   /** True if a message before the last one was not delivered, and nobody has looked since. */
   readonly hasFailed?: boolean;
   readonly isCurrent?: boolean;
-  /** Tells the conversation from others of the same name; stands after it. */
+  /** Stands after the name. */
   readonly beside?: ComponentChildren;
+  /** The address that tells the conversation from others of the same name. */
+  readonly address?: string | undefined;
 }
 
 export function ConversationRow(props: Props): VNode {
-  const { conversation, href, mac, unread, hasFailed = false, isCurrent = false, beside } = props;
+  const { conversation, href, mac, unread, hasFailed = false, isCurrent = false, beside, address } = props;
   const { id, last_message_at: at, names, details } = conversation;
   const last = details?.last_message;
   const isFailed = last?.status === 'failed';
@@ -35,7 +37,7 @@ export function ConversationRow(props: Props): VNode {
       <span class="stack tight">
         <span class="head-line">
           <b class="cut" dir="auto">
-            {name}
+            <Names names={namesOf(conversation)} />
           </b>
           {beside}
           {isGroup(conversation) && <span class="unseen">, a group</span>}
@@ -43,6 +45,7 @@ export function ConversationRow(props: Props): VNode {
             {shortTimeOf(at)}
           </time>
         </span>
+        {address !== undefined && <bdi class="quiet small cut">{address}</bdi>}
         <span class="last">
           {isFailed && <span class="state bad">Not delivered:</span>}
           {hasFailed && !isFailed && <span class="state bad">One was not delivered.</span>}

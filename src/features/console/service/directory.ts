@@ -38,8 +38,13 @@ let newest: Promise<AnswerPage<Conversation>> | undefined;
 let isRead = false;
 
 /** Returns a conversation's display name, otherwise the names of its participants, otherwise the address in its id. */
-export const nameOf = ({ display_name: name, participants, id, names }: Conversation): string =>
-  name ?? (participants.map((address) => personOf(address, names)).join(', ') || addressIn(id));
+export const nameOf = (conversation: Conversation): string => namesOf(conversation).join(', ');
+
+/** Returns the names of which the conversation's name consists. */
+export function namesOf({ display_name: name, participants, id, names }: Conversation): readonly string[] {
+  if (name !== null) return [name];
+  return participants.length === 0 ? [addressIn(id)] : participants.map((address) => personOf(address, names));
+}
 
 export const conversationOf = (id: string): Conversation | undefined => known.get(id);
 

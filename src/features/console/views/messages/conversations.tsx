@@ -332,7 +332,7 @@ function Row({ item, hasTwin }: RowProps): VNode {
       unread={unseenIn(conversation)}
       hasFailed={failed.value.has(id)}
       isCurrent={current.value === id}
-      beside={hasTwin && participants.length === 1 && <bdi class="quiet small cut">{participants[0]}</bdi>}
+      address={hasTwin && participants.length === 1 ? participants[0] : undefined}
     />
   );
 }

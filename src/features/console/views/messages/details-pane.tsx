@@ -8,9 +8,10 @@ import type { Conversation } from '../../../../core/model/conversation.ts';
 import { counted } from '../../../../core/model/figures.ts';
 import { Avatar, Faces } from '../../parts/avatar.tsx';
 import { CodeLine, Icon, IconButton, Tag } from '../../parts/parts.tsx';
+import { Names } from '../../parts/quoting.tsx';
 import { copy } from '../../parts/toast.ts';
 import { curlOf } from '../../service/api.ts';
-import { isGroup, nameOf, peopleIn } from '../../service/directory.ts';
+import { isGroup, nameOf, namesOf, peopleIn } from '../../service/directory.ts';
 import { ALL_PARTS, isOwner, knownKeys } from '../../service/service.ts';
 import { addressIn, personOf } from '../../service/words.ts';
 import { ConversationFiles } from './conversation-files.tsx';
@@ -31,7 +32,9 @@ export function Details({ conversation }: Props): VNode {
     <>
       <section class="who">
         <Faces people={peopleIn(conversation)} size="xl" />
-        <h2 dir="auto">{nameOf(conversation)}</h2>
+        <h2 dir="auto">
+          <Names names={namesOf(conversation)} />
+        </h2>
         <p class="quiet small">
           {about.map((text, index) => (
             <Fragment key={text}>
@@ -86,7 +89,7 @@ export function PeopleLine(conversation: Conversation): VNode {
   const others = participants.length - shown.length;
   return (
     <>
-      {shown.map((name, index) => [index > 0 && ', ', <bdi key={name}>{name}</bdi>])}
+      <Names names={shown} />
       {others > 0 && ` and ${counted(others, 'other')}`}
     </>
   );

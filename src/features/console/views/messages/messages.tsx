@@ -8,10 +8,11 @@ import { Faces } from '../../parts/avatar.tsx';
 import { Chip } from '../../parts/choices.tsx';
 import { setTitle } from '../../parts/frame.ts';
 import { Empty, Icon, IconButton } from '../../parts/parts.tsx';
+import { Names } from '../../parts/quoting.tsx';
 import { toast } from '../../parts/toast.ts';
 import { viewOf } from '../../parts/view.tsx';
 import { call } from '../../service/api.ts';
-import { conversationOf, isGroup, nameOf, noteConversations, peopleIn } from '../../service/directory.ts';
+import { conversationOf, isGroup, nameOf, namesOf, noteConversations, peopleIn } from '../../service/directory.ts';
 import { type LiveEvent, onEvent } from '../../service/live.ts';
 import { currentRoute, goTo, type Route, type View } from '../../service/route.ts';
 import { ALL_PARTS, isDemo, isOwner, knownKeys, may, serves } from '../../service/service.ts';
@@ -261,7 +262,7 @@ function Pane(): VNode {
 
 function Head(): VNode {
   const { id, isNew, conversation } = openState.value;
-  const title = conversation === undefined ? addressIn(id ?? '') : nameOf(conversation);
+  const title = conversation === undefined ? [addressIn(id ?? '')] : namesOf(conversation);
   return (
     <header hidden={id === undefined && !isNew}>
       <a class="btn icon bare back" id="back" href="#/messages" aria-label="Back to conversations">
@@ -270,7 +271,7 @@ function Head(): VNode {
       {conversation && <Faces people={peopleIn(conversation)} />}
       <div class="grow">
         <h1 id="thread-title" class="cut" dir="auto">
-          {id === undefined ? 'New message' : title}
+          {id === undefined ? 'New message' : <Names names={title} />}
         </h1>
         <p id="thread-people" class="quiet small cut">
           {conversation && <PeopleLine {...conversation} />}

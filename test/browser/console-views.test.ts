@@ -313,6 +313,20 @@ describe('the views of the console', () => {
     await goTo('#/audit');
     await page.locator('#audit-list .aud').first().waitFor();
     expect(await page.evaluate(CUT_CHOICES)).toEqual([]);
+  });
+
+  inBrowser('no usual name is cut in the audit log on a phone', async () => {
+    const { page } = there();
+    const long = { key_id: 'the-key-of-the-club', target: 'the-whole-neighbourhood@example.com' };
+    await page.route('**/api/v1/audit?*', async (route) => {
+      const response = await route.fetch();
+      const lines = (await response.json()) as readonly object[];
+      await route.fulfill({ response, json: lines.map((one) => ({ ...one, ...long, action: 'schedule' })) });
+    });
+    await page.evaluate(`dispatchEvent(new HashChangeEvent('hashchange'))`);
+    await page.locator('#audit-list .aud', { hasText: long.target }).first().waitFor();
+    expect(await page.evaluate(cut('#audit-list .cut'))).toEqual([]);
+    await page.unroute('**/api/v1/audit?*');
     await resize(page, 1280, 800);
   });
 

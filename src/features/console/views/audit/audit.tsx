@@ -14,13 +14,13 @@ import { call, pageOf } from '../../service/api.ts';
 import { nameIn, readDirectory, recipientOf } from '../../service/directory.ts';
 import type { Route, View } from '../../service/route.ts';
 import { keyName, namesOfKeys } from '../../service/service.ts';
-import { addressIn, exactTimeOf, fullTimeOf, personOf } from '../../service/words.ts';
+import { addressIn, exactTimeOf, fullTimeOf, personOf, timeOf } from '../../service/words.ts';
 import { csvOf } from './audit-csv.ts';
 import { ACTIONS, outcomeIn } from './audit-words.ts';
 
 const AT_ONCE = 200;
 const ROW_PX = 40;
-const PHONE_ROW_PX = 64;
+const PHONE_ROW_PX = 92;
 const NARROW = matchMedia('(max-width: 760px)');
 
 /** The filters that the service applies. Empty texts choose everything. */
@@ -290,25 +290,21 @@ function Line(entry: AuditEntry): VNode {
   return (
     <div class="aud">
       <time class="small quiet cut" dateTime={at} title={fullTimeOf(at)}>
-        {exactTimeOf(at)}
+        {(isNarrow.value ? timeOf : exactTimeOf)(at)}
       </time>
-      <span class="duo">
-        <span class="cut" dir="auto" title={key}>
-          {keyName(key, names.value)}
-        </span>
-        <span class="soft nowrap" title={action}>
-          {outcome === 'held' ? ACTIONS.send : (ACTIONS[action] ?? action)}
-        </span>
+      <span class="cut who" dir="auto" title={key}>
+        {keyName(key, names.value)}
       </span>
-      <span class="duo">
-        <span class="cut tag-cell">
-          <Tag kind={kind}>
-            <span title={outcome}>{word}</span>
-          </Tag>
-        </span>
-        <span class="cut" dir="auto" title={target ?? undefined}>
-          {withWhom(entry)}
-        </span>
+      <span class="soft nowrap" title={action}>
+        {outcome === 'held' ? ACTIONS.send : (ACTIONS[action] ?? action)}
+      </span>
+      <span class="cut">
+        <Tag kind={kind}>
+          <span title={outcome}>{word}</span>
+        </Tag>
+      </span>
+      <span class="cut whom" dir="auto" title={target ?? undefined}>
+        {withWhom(entry)}
       </span>
       <span class="num quiet end">{count > 1 ? `× ${number(count)}` : ''}</span>
     </div>

@@ -86,6 +86,15 @@ describe('the search box of the console', () => {
     expect(asked.splice(0)).toEqual(['from:+15550101 "beans on"']);
   });
 
+  inBrowser('stays open when Escape ends what an input method composes', async () => {
+    const { page } = there();
+    await page.focus('#search');
+    await page.evaluate(`document.activeElement.dispatchEvent(
+      new KeyboardEvent('keydown', { key: 'Escape', isComposing: true, bubbles: true }))`);
+    expect(await page.isVisible('#found')).toBe(true);
+    expect(await page.inputValue('#search')).toBe('from:+15550101 "beans on"');
+  });
+
   inBrowser('opens the conversation at the message that is chosen', async () => {
     const { page } = there();
     await page.locator('#hit-list button').first().click();
@@ -124,6 +133,29 @@ describe('the search box of the console', () => {
     const row = Number(await found.getAttribute('data-id'));
     await there().command({ do: 'edit', row, text: 'The kettle is hot.' });
     await found.getByText('The kettle is hot.').waitFor();
+  });
+
+  inBrowser('says where it looked if it finds nothing, and what else to try', async () => {
+    const { page } = there();
+    const none = page.locator('#found .empty');
+    const hit = page.locator('#hit-list button', { hasText: 'The kettle is' });
+    await page.fill('#search', 'from:me xylophone kettl');
+    await page.keyboard.press('Enter');
+    await none.getByText('Only messages that match the filters were searched.').waitFor();
+    await none.getByRole('button', { name: 'Search without from:me' }).click();
+    await none.getByText('All messages and the names of people and groups were searched.').waitFor();
+    await none.getByRole('button', { name: 'Search without xylophone' }).click();
+    await none.getByRole('heading', { name: 'Nothing found for “kettl”' }).waitFor();
+    expect(await there().faults()).toEqual([]);
+    await none.getByRole('button', { name: 'Also find longer words' }).click();
+    await hit.first().waitFor();
+    expect(asked.splice(0)).toEqual(['from:me xylophone kettl', 'xylophone kettl', 'kettl', 'kettl*']);
+    const headers = { 'postern-search-complete': 'false; from=2021-03-04' };
+    await page.route(SEARCH, (route) => route.fulfill({ json: [], headers }), { times: 1 });
+    await page.fill('#search', 'kettle');
+    await none.getByText('So far it contains messages since 2021-03-04.').waitFor();
+    await none.getByRole('button', { name: 'Search again' }).click();
+    await hit.first().waitFor();
   });
 
   inBrowser('aborts a question that is not answered yet when somebody types on', async () => {

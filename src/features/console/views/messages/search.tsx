@@ -5,7 +5,8 @@ import { createRef, type TargetedInputEvent, type TargetedKeyboardEvent, type VN
 import type { Highlight } from '../../../../client/search-types.ts';
 import { number } from '../../../../core/model/figures.ts';
 import type { Message } from '../../../../core/model/message.ts';
-import { Button, Empty, Icon } from '../../parts/parts.tsx';
+import { isComposing } from '../../parts/composing.ts';
+import { Icon } from '../../parts/parts.tsx';
 import { pageOf, statusOf } from '../../service/api.ts';
 import { isScarce } from '../../service/budget.ts';
 import { type Entry, suggestions } from '../../service/directory.ts';
@@ -14,6 +15,7 @@ import { serves } from '../../service/service.ts';
 import { reasonOf } from '../../service/words.ts';
 import { currentHit, Hit, PersonHit } from './hits.tsx';
 import { openState, PHONE } from './open-state.ts';
+import { lackOf, SearchNone, type VainSearch } from './search-none.tsx';
 
 /** A message that matches, as the API answers. */
 export interface FoundMessage {
@@ -39,13 +41,21 @@ const OFFERS = [
   ['After', 'after:'],
 ] as const;
 
+/** What is said of a search. */
+interface Said {
+  readonly text: string;
+  readonly isBad?: boolean;
+  /** The search that has found no message. */
+  readonly vain?: VainSearch;
+}
+
 const field = createRef<HTMLInputElement>();
 const results = createRef<HTMLDivElement>();
 const people = signal<readonly Entry[]>([]);
 const hits = signal<readonly FoundMessage[]>([]);
 /** The path of the next page of hits. */
 const next = signal<string | undefined>(undefined);
-const said = signal<{ readonly text: string; readonly isBad?: boolean }>({ text: '' });
+const said = signal<Said>({ text: '' });
 const hasText = signal(false);
 /** True while the results are shown in place of the conversations. */
 const isOpen = signal(false);
@@ -82,6 +92,9 @@ function showHit(message: Message, isPreview: boolean): void {
 
 /** Reports whether there is room for a hit beside the results, and requests for showing it. */
 const canPreview = (): boolean => !PHONE.matches && !isScarce();
+
+/** Returns what is in the search box. */
+const inBox = (): string => field.current?.value.trim() ?? '';
 
 /** Returns the query with `*` after the last word, which the user may not have finished. */
 function unfinished(text: string): string {
@@ -140,7 +153,12 @@ async function read(path: string, before: readonly FoundMessage[]): Promise<void
     hits.value = [...before, ...page.items];
     next.value = page.next;
     isOpen.value = true;
-    said.value = { text: [countOf(hits.value.length), completeness(page.headers)].filter(Boolean).join(' ') };
+    const lacks = lackOf(page.headers);
+    const text = [countOf(hits.value.length), lacks].filter(Boolean).join(' ');
+    const query = inBox();
+    const longer = unfinished(query);
+    const vain = { query, lacks, longer: longer === asked ? undefined : longer };
+    said.value = hits.value.length === 0 ? { text, vain } : { text };
     const [first] = hits.value;
     const isFree = openState.value.id === undefined && !openState.value.isNew;
     if (first?.message.conversation_id && isFree && canPreview()) showHit(first.message, true);
@@ -153,20 +171,13 @@ async function read(path: string, before: readonly FoundMessage[]): Promise<void
   }
 }
 
-const NO_HIT = 'No message found.';
-
-/** Reports whether a search of all messages is over and has found neither messages nor people. */
-const hasNothing = (): boolean => said.value.text === NO_HIT && people.value.length === 0;
+/** Returns the search that is over and has found neither messages nor people. */
+const vainSearch = (): VainSearch | undefined => (people.value.length === 0 ? said.value.vain : undefined);
 
 function countOf(count: number): string {
   if (next.value !== undefined) return `The newest ${count} messages.`;
-  if (count < 2) return count === 0 ? NO_HIT : '1 message.';
+  if (count < 2) return count === 0 ? 'No message found.' : '1 message.';
   return `${number(count)} messages, newest first.`;
-}
-
-function completeness(headers: Headers): string | undefined {
-  const [, from] = /^false(?:;\s*from=([\d-]+))?/.exec(headers.get('Postern-Search-Complete') ?? 'true') ?? [];
-  return from && `The search index is still being built. So far it contains messages since ${from}.`;
 }
 
 /** Empties the search box and shows the conversations again. */
@@ -188,7 +199,9 @@ export function focusSearch(words?: string): void {
   if (isOpen.value) closeSearch();
   if (field.current === null) return;
   field.current.focus();
-  if (words !== undefined) field.current.value = words;
+  if (words === undefined) return;
+  field.current.value = words;
+  hasText.value = words !== '';
 }
 
 /** Searches for words as if somebody had typed them. */
@@ -224,7 +237,7 @@ export const SearchForm = (): VNode => (
       onSubmit={(event) => {
         event.preventDefault();
         clearTimeout(timer);
-        void search(field.current?.value.trim() ?? '');
+        void search(inBox());
       }}
     >
       <div class="searchbox">
@@ -241,9 +254,10 @@ export const SearchForm = (): VNode => (
           aria-describedby="search-state"
           onInput={typed}
           onCompositionEnd={({ currentTarget }) => typed({ currentTarget, isComposing: false })}
-          onKeyDown={({ key }) => {
-            if (key === 'Escape') closeSearch();
-            else if (key === 'ArrowDown') results.current?.querySelector('button')?.focus();
+          onKeyDown={(event) => {
+            if (isComposing(event)) return;
+            if (event.key === 'Escape') closeSearch();
+            else if (event.key === 'ArrowDown') results.current?.querySelector('button')?.focus();
           }}
         />
       </div>
@@ -260,7 +274,7 @@ export const SearchForm = (): VNode => (
           </button>
         ))}
       </div>
-      <p id="search-state" class={hasNothing() ? 'unseen' : said.value.isBad ? 'err' : 'hint'} role="status">
+      <p id="search-state" class={vainSearch() ? 'unseen' : said.value.isBad ? 'err' : 'hint'} role="status">
         {said.value.text}
       </p>
     </form>
@@ -286,52 +300,49 @@ function pressed(event: TargetedKeyboardEvent<HTMLDivElement>): void {
 }
 
 /** The results, shown in place of the conversations. */
-export const Results = (): VNode => (
-  <div class="scroll" id="found" data-rows hidden={!isOpen.value} ref={results} onKeyDown={pressed}>
-    {hasNothing() && (
-      <Empty
-        icon="search"
-        title={`No message with “${field.current?.value.trim() ?? ''}”`}
-        text="All messages were searched."
-      >
-        <Button
-          run={() => {
-            closeSearch();
-            field.current?.focus();
+export function Results(): VNode {
+  const vain = vainSearch();
+  return (
+    <div class="scroll" id="found" data-rows hidden={!isOpen.value} ref={results} onKeyDown={pressed}>
+      {vain && (
+        <SearchNone
+          {...vain}
+          search={(query) => {
+            focusSearch(query);
+            void search(query);
           }}
-        >
-          Clear search
-        </Button>
-      </Empty>
-    )}
-    <h2 hidden={people.value.length === 0}>People and groups</h2>
-    <ul id="people-list" aria-label="People and groups" hidden={people.value.length === 0}>
-      {people.value.map((entry) => (
-        <PersonHit key={entry.id} {...entry} />
-      ))}
-    </ul>
-    <h2 hidden={hits.value.length === 0}>Messages</h2>
-    <ul id="hit-list" aria-label="Messages found, newest first" hidden={hits.value.length === 0}>
-      {hits.value.map((hit) => (
-        <Hit
-          key={hit.message.id}
-          {...hit}
-          choose={() => showHit(hit.message, false)}
-          reach={() => {
-            clearTimeout(timer);
-            timer = setTimeout(() => canPreview() && showHit(hit.message, true), REST_MS);
-          }}
+          clear={() => focusSearch('')}
         />
-      ))}
-    </ul>
-    <button
-      id="more-hits"
-      type="button"
-      class="btn"
-      hidden={next.value === undefined}
-      onClick={() => void read(next.value ?? '', hits.value)}
-    >
-      More
-    </button>
-  </div>
-);
+      )}
+      <h2 hidden={people.value.length === 0}>People and groups</h2>
+      <ul id="people-list" aria-label="People and groups" hidden={people.value.length === 0}>
+        {people.value.map((entry) => (
+          <PersonHit key={entry.id} {...entry} />
+        ))}
+      </ul>
+      <h2 hidden={hits.value.length === 0}>Messages</h2>
+      <ul id="hit-list" aria-label="Messages found, newest first" hidden={hits.value.length === 0}>
+        {hits.value.map((hit) => (
+          <Hit
+            key={hit.message.id}
+            {...hit}
+            choose={() => showHit(hit.message, false)}
+            reach={() => {
+              clearTimeout(timer);
+              timer = setTimeout(() => canPreview() && showHit(hit.message, true), REST_MS);
+            }}
+          />
+        ))}
+      </ul>
+      <button
+        id="more-hits"
+        type="button"
+        class="btn"
+        hidden={next.value === undefined}
+        onClick={() => void read(next.value ?? '', hits.value)}
+      >
+        More
+      </button>
+    </div>
+  );
+}

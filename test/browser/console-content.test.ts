@@ -77,6 +77,9 @@ describe('what is more than text in a conversation', () => {
   inBrowser('shows what was said in a voice message, and a sticker by what it depicts', async () => {
     await seen('.msg', 'I am on my way');
     await seen('.msg', 'a cat in a hat');
+    // Messages has no size for a Genmoji.
+    await seen('.msg .doc');
+    expect(await there().page.locator('#message-list', { hasText: '0 bytes' }).count()).toBe(0);
   });
 
   inBrowser('says that something was drawn, and names an effect', async () => {
@@ -152,6 +155,23 @@ describe('what is more than text in a conversation', () => {
     await page.reload();
     await seen('.msg.later', later);
     expect((await bodies.allTextContents()).at(-1)).toBe(later);
+  });
+
+  inBrowser('keeps no more of the files that it has shown than 100 MB', async () => {
+    const { page } = there();
+    await page.evaluate(`globalThis.freed = 0;
+      globalThis.size = Object.getOwnPropertyDescriptor(Blob.prototype, 'size');
+      globalThis.revoke = URL.revokeObjectURL;
+      Object.defineProperty(Blob.prototype, 'size', { configurable: true, get: () => 60_000_000 });
+      URL.revokeObjectURL = (url) => { globalThis.freed += 1; };`);
+    const video = { name: 'film.mp4', bytes: 10 };
+    for (const text of ['one film', 'other film']) {
+      await there().command({ do: 'receive', from: FROM, text, attachment: video });
+      await page.locator('#message-list .msg', { hasText: text }).locator('.doc').click();
+    }
+    await eventually(async () => expect(await page.evaluate('globalThis.freed')).toBe(1));
+    await page.evaluate(`Object.defineProperty(Blob.prototype, 'size', globalThis.size);
+      URL.revokeObjectURL = globalThis.revoke;`);
   });
 
   inBrowser('puts the tail of a bubble on its side of the thread, whatever the direction of the text', async () => {

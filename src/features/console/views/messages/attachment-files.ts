@@ -3,7 +3,9 @@
 import type { AttachmentDetails } from '../../../../core/model/details.ts';
 import { bytesAt, statusOf } from '../../service/api.ts';
 
+/** Limits of the files that the page keeps to show them again. The newest one is kept, whatever its size. */
 const KEPT = 100;
+const KEPT_BYTES = 100_000_000;
 
 /** An attachment as the page shows it. */
 export interface Attachment {
@@ -11,7 +13,7 @@ export interface Attachment {
   readonly path: string;
   /** The path of its bytes in the API. */
   readonly at: string;
-  /** Infinite if the size is not known. */
+  /** Infinite if the size is not known. Messages counts no bytes of a Genmoji. */
   readonly bytes: number;
   /** Undefined if the page cannot show the type. */
   readonly type: string | undefined;
@@ -30,7 +32,7 @@ export function attachmentOf(message: string, known: Partial<AttachmentDetails>,
     name,
     path: path ?? name,
     at: `messages/${encodeURIComponent(message)}/attachments/${n}`,
-    bytes: bytes ?? Number.POSITIVE_INFINITY,
+    bytes: bytes || Number.POSITIVE_INFINITY,
     type: typeOf(name, type),
     isHere: state === 'available',
     transcript,
@@ -86,8 +88,9 @@ const needsConversion = ({ type, bytes }: { readonly type: string; readonly byte
 
 /** Downloads in progress, by path, so that a picture shown twice loads once. */
 const loading = new Map<string, Promise<string>>();
-/** Object URLs by path, the newest one last. */
-const kept = new Map<string, string>();
+/** Object URLs and sizes by path, the newest one last. */
+const kept = new Map<string, { readonly address: string; readonly size: number }>();
+let keptBytes = 0;
 
 const SHOWN = new Set(Object.values(TYPES));
 
@@ -106,7 +109,7 @@ export async function addressOf(attachment: Attachment, pixels?: number, isByIts
   const { at, bytes, type = '' } = attachment;
   const wanted = pixels === undefined ? 'm4a' : `jpeg&max=${pixels}`;
   const path = canConvert && needsConversion({ type, bytes }) ? `${at}?as=${wanted}` : at;
-  const known = kept.get(path) ?? loading.get(path);
+  const known = kept.get(path)?.address ?? loading.get(path);
   if (known !== undefined) return known;
   const made = load(path, attachment, isByItself).finally(() => loading.delete(path));
   loading.set(path, made);
@@ -120,11 +123,14 @@ async function load(path: string, { at, type = '' }: Attachment, isByItself: boo
     return bytesAt(at);
   });
   const made = URL.createObjectURL(new Blob([answer.bytes], { type: CONVERTED.has(answer.type) ? answer.type : type }));
-  kept.set(path, made);
-  for (const [oldest, address] of kept) {
-    if (kept.size <= KEPT) break;
+  const { size } = answer.bytes;
+  keptBytes += size;
+  for (const [oldest, { address, size: freed }] of kept) {
+    if (kept.size < KEPT && keptBytes <= KEPT_BYTES) break;
     kept.delete(oldest);
+    keptBytes -= freed;
     URL.revokeObjectURL(address);
   }
+  kept.set(path, { address: made, size });
   return made;
 }

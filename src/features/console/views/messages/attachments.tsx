@@ -62,24 +62,18 @@ function FileButton({ attachment, note, run }: FileProps): VNode {
       isBusy.value = false;
     }
   };
-  const isSized = Number.isFinite(bytes);
+  const about = said.value ?? (Number.isFinite(bytes) ? bytesOf(bytes) : undefined);
   return (
     <button type="button" class="bubble bare doc" title={path} disabled={isBusy.value} onClick={() => void clicked()}>
-      {said.value !== undefined && !isSized ? (
-        said.value
-      ) : (
-        <>
-          <span class="ext" aria-hidden="true">
-            {ending === '' ? <Icon name="file" /> : ending}
-          </span>
-          <span class="stack tight grow">
-            <b class="cut2" dir="auto">
-              {name}
-            </b>
-            {isSized && <span class="small quiet">{said.value ?? bytesOf(bytes)}</span>}
-          </span>
-        </>
-      )}
+      <span class="ext" aria-hidden="true">
+        {ending === '' ? <Icon name="file" /> : ending}
+      </span>
+      <span class="stack tight grow">
+        <b class="cut2" dir="auto">
+          {name}
+        </b>
+        {about !== undefined && <span class="small quiet">{about}</span>}
+      </span>
     </button>
   );
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import type { Route } from 'playwright-core';
 import { BrowserStage, inBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -130,6 +131,47 @@ describe('what is more than text in a conversation', () => {
     await page.mouse.move(0, 0);
     await changed.waitFor({ state: 'detached' });
     expect(await (await ask('scheduled')).json()).toEqual([]);
+  });
+
+  inBrowser('loses no send whose change is only half done, and says what is left', async () => {
+    const { page } = there();
+    const later = (text: string) => page.locator('#message-list .msg.later', { hasText: text });
+    const texts = async () => {
+      const all = (await (await ask('scheduled?state=scheduled')).json()) as readonly { readonly text: string }[];
+      return all.map(({ text }) => text).sort();
+    };
+    const change = async (from: string, to: string) => {
+      await later(from).getByRole('button', { name: 'Change' }).click();
+      await page.locator('#message-list .change').getByLabel('Message').fill(to);
+      await page.getByRole('button', { name: 'Save' }).click();
+    };
+    const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+    await ask('messages', { recipient: FROM, body: 'The first words', send_at: sendAt });
+    await page.reload();
+    // The answer is lost, but the old one is cancelled.
+    const lose = async (route: Route) => {
+      if (route.request().method() === 'DELETE') await route.fetch();
+      await (route.request().method() === 'DELETE' ? route.abort() : route.continue());
+    };
+    await page.route('**/api/v1/scheduled/*', lose);
+    await change('The first words', 'The second words');
+    await page.locator('#toast', { hasText: /^Changed$/ }).waitFor();
+    expect(await texts()).toEqual(['The second words']);
+    await page.unroute('**/api/v1/scheduled/*');
+    await page.route('**/api/v1/scheduled/*', (route) => route.abort());
+    await change('The second words', 'The third words');
+    await page.locator('#toast', { hasText: 'the old message may still be sent' }).waitFor();
+    expect(await texts()).toEqual(['The second words', 'The third words']);
+    await later('The second words').waitFor();
+    await later('The third words').waitFor();
+    await page.unroute('**/api/v1/scheduled/*');
+    for (const text of ['The second words', 'The third words']) {
+      await later(text).getByRole('button', { name: 'Cancel' }).click();
+      await page.mouse.move(0, 0);
+      await later(text).waitFor({ state: 'detached' });
+    }
+    // The browser itself logs the requests that failed.
+    expect(there().complaints.splice(0)).not.toEqual([]);
   });
 
   inBrowser('marks a conversation as read in the demo when somebody opens it', async () => {

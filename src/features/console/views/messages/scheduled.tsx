@@ -7,10 +7,12 @@ import { counted } from '../../../../core/model/figures.ts';
 import { Exactly } from '../../parts/exactly.tsx';
 import { Button } from '../../parts/parts.tsx';
 import { busily, toast } from '../../parts/toast.ts';
-import { call } from '../../service/api.ts';
+import { call, statusOf } from '../../service/api.ts';
+import { repeatable } from '../../service/repeatable.ts';
 import { may, serves } from '../../service/service.ts';
 import { addressIn, fieldTimeOf, timeOf } from '../../service/words.ts';
 import { openState, recipient } from './open-state.ts';
+import { WhenField } from './send-later.tsx';
 import { thread } from './thread.tsx';
 
 const KEPT_MS = 120_000;
@@ -84,27 +86,43 @@ async function cancel(id: string): Promise<void> {
   element.addEventListener('pointerleave', () => forget(id), { once: true });
 }
 
-/** Schedules the changed message before it cancels the old one, so that none is lost if the second request fails. */
+const created = repeatable();
+
+/**
+ * Schedules the changed message before it cancels the old one, so that none is lost if the second request fails. Then
+ * it withdraws the changed one only if Messages has the old one already.
+ */
 async function change(old: ScheduledSend, text: string, at: string): Promise<void> {
   const { id, to, service, fallback } = old;
   const body = { recipient: to, body: text, send_at: at, service, fallback };
-  const { scheduled: made } = await call<{ readonly scheduled?: ScheduledSend }>('messages', { method: 'POST', body });
+  const { scheduled: made } = await created([id, text, at], (idempotencyKey) =>
+    call<{ readonly scheduled?: ScheduledSend }>('messages', { method: 'POST', idempotencyKey, body }),
+  );
+  let isLeft = false;
   try {
     await call(pathOf(id), { method: 'DELETE' });
   } catch (error) {
-    // Messages has the old one already.
-    if (made !== undefined) await call(pathOf(made.id), { method: 'DELETE' });
-    throw error;
+    const state = await stateOf(id);
+    isLeft = state === undefined || state === 'scheduled';
+    if (state !== undefined && /^(?:sending|sent|unknown)$/.test(state)) {
+      if (made !== undefined) await call(pathOf(made.id), { method: 'DELETE' });
+      throw error;
+    }
   }
-  forget(id);
-  if (made === undefined) {
-    toast('The changed message waits for approval');
-    return;
-  }
+  const said = made === undefined ? 'The changed message waits for approval' : 'Changed';
+  toast(isLeft ? `${said}, but the old message may still be sent. Cancel it if it is still here.` : said, isLeft);
+  if (!isLeft) forget(id);
+  if (made === undefined) return;
   noteScheduled(made);
-  toast('Changed');
   elements.get(made.id)?.querySelector('button')?.focus();
 }
+
+/** Returns the state of a send, which is cancelled if there is none; undefined without an answer. */
+const stateOf = (id: string): Promise<string | undefined> =>
+  call<ScheduledSend>(pathOf(id)).then(
+    ({ state }) => state,
+    (error: unknown) => (statusOf(error) === 404 ? 'cancelled' : undefined),
+  );
 
 export function noteScheduled(send: ScheduledSend): void {
   waiting.value = [...waiting.value, send].toSorted((a, b) => a.send_at.localeCompare(b.send_at));
@@ -211,15 +229,7 @@ function ChangeForm({ send }: { readonly send: ScheduledSend }): VNode {
         ref={focusFirst}
       />
       <div class="row wrap">
-        <input
-          class="input grow"
-          type="datetime-local"
-          name="at"
-          aria-label="When"
-          required
-          min={fieldTimeOf(Date.now())}
-          defaultValue={time}
-        />
+        <WhenField class="input grow" defaultValue={time} />
         <button type="submit" class="btn first">
           Save
         </button>

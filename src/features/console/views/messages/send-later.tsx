@@ -15,21 +15,24 @@ function tomorrowMorning(): Date {
   return time;
 }
 
+/** The field for the time of a send. */
+export const WhenField = (props: { readonly class?: string; readonly defaultValue: string }): VNode => (
+  <input
+    class="input"
+    type="datetime-local"
+    name="at"
+    aria-label="When"
+    required
+    min={fieldTimeOf(Date.now())}
+    {...props}
+  />
+);
+
 /** Asks for a time. Resolves with undefined if nobody chose one. */
 async function askedTime(): Promise<Date | undefined> {
   const form = await confirmed({
     title: 'Send later',
-    text: (
-      <input
-        class="input"
-        type="datetime-local"
-        name="at"
-        aria-label="When"
-        required
-        min={fieldTimeOf(Date.now())}
-        defaultValue={fieldTimeOf(tomorrowMorning().getTime())}
-      />
-    ),
+    text: <WhenField defaultValue={fieldTimeOf(tomorrowMorning().getTime())} />,
     action: 'Schedule',
     isBad: false,
   });

@@ -227,6 +227,13 @@ describe('finding the service', () => {
     ['a key file that is not there', {}, ['--key-file', ABSENT], 78, [`${ABSENT} cannot be read (ENOENT)`, 'may read']],
     ['a folder as key file', {}, ['--key-file', '/'], 78, ['/ cannot be read (EISDIR)']],
     ['no configuration', {}, [], 78, ['There is no configuration at', 'postern serve']],
+    [
+      'no key for an address',
+      {},
+      ['--url', 'http://127.0.0.1:1'],
+      77,
+      ['no key for http://127.0.0.1:1', 'POSTERN_API_KEY'],
+    ],
     ['no demo', {}, ['--demo'], 78, ['Start the demo first']],
     ['an address without http', {}, ['--url', '127.0.0.1:3001'], 64, ['http://127.0.0.1:3001']],
   ])('%s is a sentence and what to do', async (_, env, args, code, words) => {
@@ -246,7 +253,7 @@ describe('finding the service', () => {
       const { exitCode, stderr } = await postern([...args, '--url', url, '--key-file', keyFile]);
       expect(exitCode).toBe(69);
       expect(stderr).toMatch(
-        new RegExp(`^Postern does not answer at ${url} \\(ECONNREFUSED\\)\\.\nIs it running .*\n$`),
+        new RegExp(`^Postern does not answer at ${url} \\(ECONNREFUSED\\)\\.\nIs it running there, .*\n$`),
       );
     }
   });

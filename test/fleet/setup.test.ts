@@ -68,6 +68,24 @@ describeWithNats('setting a fleet up', () => {
     await server.stop();
   });
 
+  test('a server that the package started by itself is not taken for one of the fleet', async () => {
+    const dir = join(temporaryFolder(), 'fleet');
+    const address = `127.0.0.1:${await freePort()}`;
+    await postern(['fleet', 'init', '--dir', dir, '--server', address]);
+    writeFileSync(join(dir, 'server/nats-server.conf'), `listen: "${address}"\n`);
+    const server = new FleetServer(dir);
+    await server.start();
+    const said = `another nats-server has the port of ${address}`;
+    const { stdout: line, stderr } = await postern(['fleet', 'add', 'm7', '--dir', dir]);
+    expect(stderr).toContain(said);
+    expect((await postern(['fleet', 'join', '--config-dir', newMac()], line)).stdout).toContain(said);
+    expect(await postern(['fleet', 'status', '--dir', dir])).toMatchObject({
+      code: 69,
+      stderr: expect.stringContaining(said),
+    });
+    await server.stop();
+  });
+
   test('the same Mac has the same line each time, and after a revocation another one', async () => {
     const dir = await newFleet();
     const [first, second] = [

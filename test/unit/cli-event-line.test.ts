@@ -36,6 +36,8 @@ const reaction: Reaction = {
 
 test('an incoming message names its sender', () => {
   expect(eventLine({ type: 'message.received', data: message }, nowMs)).toBe('03:04:05 ← +15550100  Hello');
+  const data = { ...message, mac: 'm1' };
+  expect(eventLine({ type: 'message.received', data }, nowMs)).toBe('03:04:05 ← m1  +15550100  Hello');
 });
 
 test('an own message names whom it went to, what is attached, and that it failed', () => {

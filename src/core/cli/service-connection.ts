@@ -87,7 +87,7 @@ export async function reportRefusal(
     const code = await work();
     return code ?? EXIT.ok;
   } catch (error) {
-    const refusal = refusalOf(error, options, await demoAdvice(error, options, context));
+    const refusal = refusalOf(error, options, await unreachableAdvice(error, options, context));
     if (refusal === undefined) throw error;
     const width = context.isErrorTerminal ? context.columns : undefined;
     const lines = refusal.lines.map((line) => copyable(line, options, context, UNBROKEN));
@@ -142,9 +142,12 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
   };
   const target = targetOf(options, context, configuration);
   if (givenKey !== undefined) return { ...target, key: givenKey };
+  const ways = isConfigurationNamed(options) ? '--key-file FILE' : '--key-file FILE or in POSTERN_API_KEY';
+  if (target.url !== undefined && !existsSync(configPath(folderOf(options, context)))) {
+    throw new Refusal(EXIT.keyRefused, `There is no key for ${new URL(target.url).origin}. Give it with ${ways}.`);
+  }
   const { auth, server } = configuration();
   if (target.url === undefined || isOwnUrl(target.url, server)) return { ...target, key: auth.apiKey };
-  const ways = isConfigurationNamed(options) ? '--key-file FILE' : '--key-file FILE or in POSTERN_API_KEY';
   throw new Refusal(
     EXIT.keyRefused,
     `The key in config.toml is sent only to its own service, not to ${new URL(target.url).origin}. Give the key for that address with ${ways}.`,
@@ -240,16 +243,18 @@ function refusalOf(error: unknown, options: ConnectionOptions, advice?: readonly
 }
 
 /**
- * Returns advice if the failed command lacks `--demo` while only a demo is running; undefined for any other failure.
+ * Returns advice if a service was named that does not answer, or if the command lacks `--demo` while only a demo is
+ * running; undefined for any other failure.
  */
-async function demoAdvice(
+async function unreachableAdvice(
   error: unknown,
   options: ConnectionOptions,
   context: Context,
 ): Promise<readonly string[] | undefined> {
-  const isMissed = isPosternError(error) && error.code === 'unreachable';
-  const isNamed = isConfigurationNamed(options) || options.url !== undefined || context.environment.env.POSTERN_URL;
-  if (!isMissed || isNamed || !(await isDemoRunning(context))) return undefined;
+  if (!isPosternError(error) || error.code !== 'unreachable') return undefined;
+  const isUrlNamed = options.url !== undefined || environmentOf(options, context).POSTERN_URL;
+  if (isUrlNamed) return ['Is it running there, and is that its address?'];
+  if (isConfigurationNamed(options) || !(await isDemoRunning(context))) return undefined;
   return ['Only a demo is running on this machine. For the demo, add --demo to the command.'];
 }
 

@@ -66,7 +66,12 @@ export function shownEvent(
 }
 
 function line(time: string, data: Message | Reaction, what: string): string {
-  return `${time} ${data.is_from_me ? '→' : '←'} ${whoIn(data)}  ${what}`;
+  return `${time} ${data.is_from_me ? '→' : '←'} ${macIn(data)}${whoIn(data)}  ${what}`;
+}
+
+/** Returns the name of the Mac that an event of several is from, as a hub gives it. */
+function macIn(data: Message | Reaction): string {
+  return 'mac' in data && typeof data.mac === 'string' ? `${oneLine(data.mac)}  ` : '';
 }
 
 /**

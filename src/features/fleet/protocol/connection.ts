@@ -201,10 +201,13 @@ function inTurn(servers: readonly string[], lost: string): readonly string[] {
 
 /**
  * Connects to one of the servers. The client's own reconnecting would keep what waits for the broker waiting, and send old
- * messages late.
+ * messages late. Refuses a server without streams, such as the one that Debian's package starts by itself.
  */
-export function connectOnce(access: BrokerAccess, options: ConnectionOptions): Promise<NatsConnection> {
-  return connect({ ...options, ...accessOptions(access), reconnect: false });
+export async function connectOnce(access: BrokerAccess, options: ConnectionOptions): Promise<NatsConnection> {
+  const nc = await connect({ ...options, ...accessOptions(access), reconnect: false });
+  if (nc.info?.jetstream === true) return nc;
+  await nc.close();
+  throw new Error(`another nats-server has the port of ${nc.getServer()}: it does not have the fleet's configuration`);
 }
 
 /** The problem while no server can be reached. */

@@ -12,6 +12,7 @@ const answered = new Set<string>();
 async function answer(recipient: string, body: string, idempotencyKey: string): Promise<void> {
   try {
     await client.send({ recipient, body, idempotencyKey });
+    console.log('answered', recipient);
   } catch (error) {
     if (!isPosternError(error)) throw error;
     console.error(error.message);
@@ -21,6 +22,7 @@ async function answer(recipient: string, body: string, idempotencyKey: string): 
   }
 }
 
+console.log(`Waiting for a ping at ${url}. Stop with Ctrl+C.`);
 // Every event comes once and in order, also when the service is started again in between.
 for await (const { type, data } of client.listen({ include: 'details', junk: false })) {
   // `mirror`: the copy of a message to oneself. `late`: it came long after it was written, such as from iCloud.

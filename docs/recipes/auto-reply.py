@@ -1,5 +1,5 @@
 """An auto-reply bot. Usage: POSTERN_URL=http://127.0.0.1:3001 POSTERN_KEY_FILE=key.txt python3 auto-reply.py"""
-import json, os, re, time, urllib.request
+import json, os, re, signal, time, urllib.request
 from http.client import HTTPException
 from urllib.error import HTTPError
 
@@ -42,6 +42,7 @@ def problem(error):
 def send(answer, key):
     try:
         call("/messages", answer, **{"Idempotency-Key": key})
+        print("answered", answer["recipient"])
     except HTTPError as error:
         if error.code in (429, 503):  # not sent, and may be later
             raise
@@ -49,6 +50,8 @@ def send(answer, key):
         print(error.code, problem(error).get("detail"))
 
 
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C ends it without a traceback
+print(f"Waiting for a ping at {URL}. Stop with Ctrl+C.")
 while True:
     try:
         if after is None:  # the first start: from the newest message on
@@ -72,7 +75,7 @@ while True:
         if error.code == 401:
             raise SystemExit(refusal.get("hint"))
         if error.code == 410:  # the place is gone: go on where the service says, else with the newest event
-            after = keep(refusal.get("resume", refusal.get("latest")))
+            after = keep(refusal.get("resume") or refusal.get("latest") or refusal["highest_row_id"])
     except (OSError, HTTPException) as error:  # away or busy: the event after the kept place comes again
         print(error)
     time.sleep(2)

@@ -188,6 +188,12 @@ test.each([...new Set(blocks.map(({ page }) => page))])(
   },
 );
 
-test('the documents have commands', () => {
+test('the documents have commands, each without a comment behind it, which zsh would take for arguments', () => {
   expect(blocks.length).toBeGreaterThan(15);
+  const lines = PAGES.flatMap((page) =>
+    [...readFileSync(ROOT + page, 'utf8').matchAll(/^ *```sh\n([\s\S]*?)```/gm)].flatMap(([, block = '']) =>
+      block.split('\n'),
+    ),
+  );
+  expect(lines.filter((line) => /^ *[^ #][^'"]* # /.test(line))).toEqual([]);
 });

@@ -255,34 +255,41 @@ describe('the auto-reply bot answers, and only what it should', () => {
     }
   });
 
-  python('in Python, from the newest event on after its place has expired; a wrong key ends it', async () => {
-    const folder = join(root, 'replaced');
-    mkdirSync(folder);
-    const asked: (string | undefined)[] = [];
-    const replaced = createServer((request, response) => {
-      if (request.url?.startsWith('/api/v1/messages')) return response.end('[{"id": "7"}]');
-      asked.push(request.url?.match(/after=(\w+)/)?.[1]);
-      const [status, problem] =
-        asked.length === 1
-          ? [410, { detail: 'It expired.', latest: 'new' }]
-          : [401, { detail: 'No.', hint: 'Get one.' }];
-      return response.writeHead(status).end(JSON.stringify(problem));
-    }).listen(0, '127.0.0.1');
-    try {
-      await once(replaced, 'listening');
-      const { port } = replaced.address() as AddressInfo;
-      const { child, output } = start(
-        ['python3', '-u', join(RECIPES, 'auto-reply.py')],
-        folder,
-        `http://127.0.0.1:${port}`,
-      );
-      const [code] = (await once(child, 'close')) as [number | null];
-      expect([code, asked, output()]).toEqual([1, ['7', 'new'], '410 It expired.\n401 No.\nGet one.\n']);
-    } finally {
-      replaced.closeAllConnections();
-      replaced.close();
-    }
-  });
+  const gone = { detail: 'It is gone.' };
+  for (const [what, problem] of [
+    ['has expired', { latest: 'new', ...gone }],
+    ['has expired at a hub', { resume: 'new', latest: 'newer', ...gone }],
+    ['is gone with its database', { highest_row_id: 'new', ...gone }],
+  ] as const)
+    python(`in Python, where the service says after its place ${what}; a wrong key ends it`, async () => {
+      const folder = join(root, what);
+      mkdirSync(folder);
+      const asked: (string | undefined)[] = [];
+      const replaced = createServer((request, response) => {
+        if (request.url?.startsWith('/api/v1/messages')) return response.end('[{"id": "7"}]');
+        asked.push(request.url?.match(/after=(\w+)/)?.[1]);
+        const [status, answer] = asked.length === 1 ? [410, problem] : [401, { detail: 'No.', hint: 'Get one.' }];
+        return response.writeHead(status).end(JSON.stringify(answer));
+      }).listen(0, '127.0.0.1');
+      try {
+        await once(replaced, 'listening');
+        const { port } = replaced.address() as AddressInfo;
+        const { child, output } = start(
+          ['python3', '-u', join(RECIPES, 'auto-reply.py')],
+          folder,
+          `http://127.0.0.1:${port}`,
+        );
+        const [code] = (await once(child, 'close')) as [number | null];
+        expect([code, asked, output()]).toEqual([
+          1,
+          ['7', 'new'],
+          expect.stringContaining('410 It is gone.\n401 No.\nGet one.\n'),
+        ]);
+      } finally {
+        replaced.closeAllConnections();
+        replaced.close();
+      }
+    });
 
   test('in TypeScript, checked against the types of the package, with the service killed in between', async () => {
     const folder = join(root, 'bot');

@@ -78,22 +78,24 @@ clean: ## remove build output and packages
 NODE_IS_NEW := node -e 'const [major, minor] = process.versions.node.split("."); process.exit(major * 100 + +minor < 2019 ? 1 : 0)' \
   || { echo 'Postern needs Node 20.19 or newer, with npm: https://nodejs.org'; exit 1; }
 
+QUIETLY := --no-audit --no-fund --no-update-notifier
+
 # npm writes .package-lock.json last, so it is there only when everything is.
 $(ALL_MARK) node_modules/.complete: package-lock.json
 	@$(NODE_IS_NEW)
-	npm ci --no-audit --no-fund
+	npm ci $(QUIETLY)
 	@touch $@
 
 # Without the native libraries, so that nothing is compiled: SQLite is then Node's own (src/core/cli/another-node.ts).
 $(RUN_MARK): package-lock.json tools/package-lock.json
 	@$(NODE_IS_NEW)
-	npm ci --prefix tools --no-audit --no-fund
-	npm ci --omit=dev --omit=optional --no-audit --no-fund
+	npm ci --prefix tools $(QUIETLY)
+	npm ci --omit=dev --omit=optional $(QUIETLY)
 	@touch $@
 
 # Programs of others that tests drive, and what finds unused code.
 $(PROGRAMS): test/support/programs/package-lock.json
-	npm ci --prefix test/support/programs --ignore-scripts --no-audit --no-fund
+	npm ci --prefix test/support/programs --ignore-scripts $(QUIETLY)
 	cd test/support/programs/node_modules/bun && node install.js
 	@touch $@
 

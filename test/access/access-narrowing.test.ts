@@ -9,7 +9,8 @@ import type { StatusReport } from '../../src/core/model/status.ts';
 import { limitedReader } from '../../src/features/access/limited-reader.ts';
 import { type KeyRules, narrowed } from '../../src/features/access/narrowing.ts';
 import { ReadableChats } from '../../src/features/access/readable.ts';
-import { type RowRules, shownRows, statusRules } from '../../src/features/access/shown-members.ts';
+import { type RowRules, shownRows } from '../../src/features/access/shown-messages.ts';
+import { statusRules } from '../../src/features/access/shown-status.ts';
 import { FEATURES } from '../../src/features/list.ts';
 
 interface Shape {

@@ -19,7 +19,8 @@ import { narrowed } from './narrowing.ts';
 import { reachOf } from './reach.ts';
 import { ReadableChats } from './readable.ts';
 import { sendRight } from './rights.ts';
-import { type ShownRows, shownRows, statusRules } from './shown-members.ts';
+import { type ShownRows, shownRows } from './shown-messages.ts';
+import { statusRules } from './shown-status.ts';
 
 /** The parts of this feature that every caller uses. */
 export interface CallerParts {

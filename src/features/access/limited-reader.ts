@@ -5,7 +5,7 @@ import type { AttachmentReader, MessageQuery, MessageReader } from '../../core/m
 import { problem } from '../../core/model/problems.ts';
 import { narrowed } from './narrowing.ts';
 import type { ReadableChats } from './readable.ts';
-import { CONVERSATION, type ShownRows } from './shown-members.ts';
+import { CONVERSATION, type ShownRows } from './shown-messages.ts';
 
 export interface LimitedReaderParts {
   readonly reader: MessageReader;

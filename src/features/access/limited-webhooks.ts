@@ -8,7 +8,7 @@ import { changedWebhook } from '../../core/model/webhook-settings.ts';
 import type { OwnListeners } from '../../core/runtime/own-listeners.ts';
 import { narrowed } from './narrowing.ts';
 import type { ReadableChats } from './readable.ts';
-import { DELIVERY, DELIVERY_RECORD, TEST_RESULT, WEBHOOK_STATUS } from './shown-members.ts';
+import { DELIVERY, DELIVERY_RECORD, TEST_RESULT, WEBHOOK_STATUS } from './shown-webhooks.ts';
 
 /** Maximum number of webhooks per limited key, so that one key cannot use up the limit for all webhooks together. */
 const MAX_OWN = 8;

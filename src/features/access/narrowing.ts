@@ -27,3 +27,6 @@ function seen(value: unknown, rule: AnyRule, chats: ReadableChats): unknown {
   }
   return shown;
 }
+
+/** The rule of a dictionary, which has no members to place. */
+export const wholeDictionary = <Value>(value: Value): Value => value;

@@ -5,7 +5,7 @@ import type { LimitedKey } from './limited-key.ts';
 import { isListedAddress } from './limited-names.ts';
 import { narrowed } from './narrowing.ts';
 import type { ReadableChats } from './readable.ts';
-import type { ShownRows } from './shown-members.ts';
+import type { ShownRows } from './shown-messages.ts';
 
 interface ReachParts {
   readonly chats: ReadableChats;

@@ -87,7 +87,7 @@ const NAMED: Readonly<Record<string, readonly [lines: number, why: string]>> = {
   mcp: [2, 'A feature may add tools, and a way to start a command.'],
   scheduled: [6, 'The command line prints the answer to a send with a time.'],
   shell: [1, 'A comment about the words that it completes.'],
-  simulator: [42, '--demo is an option of every command.'],
+  simulator: [41, '--demo is an option of every command.'],
 };
 
 /** Suites of unit/ and integration/ that load a feature. */

@@ -82,7 +82,11 @@ describe('names in the console', () => {
         const row = page.locator(inList(`any;-;${address}`));
         const shown = row.locator('bdi', { hasText: address });
         await shown.waitFor();
-        expect(await shown.evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
+        expect(
+          await shown.evaluate(
+            (one: { scrollWidth: number; clientWidth: number }) => one.scrollWidth <= one.clientWidth,
+          ),
+        ).toBe(true);
         const { height = 0, y = 0 } = (await row.boundingBox()) ?? {};
         const last = (await row.locator('.last').boundingBox()) ?? { y: 0, height: 0 };
         expect(last.y + last.height).toBeLessThanOrEqual(y + height);

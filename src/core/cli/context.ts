@@ -70,6 +70,21 @@ export function folderOf({ demo, configDir }: FolderOptions, { environment }: Co
   return demo === true ? demoFolder(configDir, environment) : configFolder(configDir, environment);
 }
 
+/** Returns the address in --url or POSTERN_URL; undefined if neither is given. */
+export function namedUrl(options: ConnectionOptions, context: Context): string | undefined {
+  return options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
+}
+
+/** Returns the environment variables; none if an option names a configuration, because that selects the service. */
+export function environmentOf(options: ConnectionOptions, { environment }: Context): Context['environment']['env'] {
+  return isConfigurationNamed(options) ? {} : environment.env;
+}
+
+/** Reports whether an option names a configuration. */
+export function isConfigurationNamed({ demo, configDir }: ConnectionOptions): boolean {
+  return demo === true || configDir !== undefined;
+}
+
 /** Quotes a path, so that it can be pasted into a shell. */
 export function quoted(path: string): string {
   return /^[\w/.,:@%+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;

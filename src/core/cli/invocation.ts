@@ -4,7 +4,7 @@ import { shellCommand } from '../../../installer/shell-files.ts';
 import { configFolder } from '../config/environment.ts';
 import { commandLine, withCommands } from '../model/command-words.ts';
 import type { ConnectionOptions } from './context.ts';
-import { type Context, folderOf, quoted } from './context.ts';
+import { type Context, folderOf, namedUrl, quoted } from './context.ts';
 import { thisMachine } from './this-machine.ts';
 
 /** Returns the command line that starts this program from a shell in any folder. */
@@ -66,9 +66,7 @@ export interface Invocation {
 /** Returns the command line that runs the command `name` with the service that `options` select. */
 export function invocationOf(name: string, options: ConnectionOptions, context: Context): Invocation {
   const { env } = context.environment;
-  // Ignores POSTERN_URL if an option names the configuration, because a configuration selects its own service.
-  const isNamed = options.demo === true || options.configDir !== undefined;
-  const url = options.url ?? (isNamed ? undefined : env.POSTERN_URL || undefined);
+  const url = namedUrl(options, context);
   const isElsewhere = options.configDir !== undefined || Boolean(env.POSTERN_CONFIG_DIR);
   const args = [
     script(),

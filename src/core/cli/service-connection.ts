@@ -9,7 +9,15 @@ import { LIMITED_KEY } from '../model/key.ts';
 import { PROBLEMS } from '../model/problems.ts';
 import { trimmedEnd } from '../model/text.ts';
 import type { ClientContext } from './client-context.ts';
-import { type ConnectionOptions, type Context, EXIT, folderOf } from './context.ts';
+import {
+  type ConnectionOptions,
+  type Context,
+  EXIT,
+  environmentOf,
+  folderOf,
+  isConfigurationNamed,
+  namedUrl,
+} from './context.ts';
 import { isDemoRunning } from './demo-running.ts';
 import { exitCodeOf } from './exit-codes.ts';
 import { copyable } from './invocation.ts';
@@ -101,14 +109,12 @@ export async function reportRefusal(
 
 /** Returns the service's address for the configuration of other programs. */
 export function serviceUrl(options: ConnectionOptions, context: Context): string {
-  const given = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
-  return trimmedEnd(given ?? urlOf(configurationOf(options, context).server), /\//);
+  return trimmedEnd(namedUrl(options, context) ?? urlOf(configurationOf(options, context).server), /\//);
 }
 
 /** Returns the configuration of the service; undefined if a URL selects the service, which may run elsewhere. */
 export function localConfiguration(options: ConnectionOptions, context: Context): Config | undefined {
-  const isElsewhere = (options.url ?? (environmentOf(options, context).POSTERN_URL || undefined)) !== undefined;
-  return isElsewhere ? undefined : configurationOf(options, context);
+  return namedUrl(options, context) === undefined ? configurationOf(options, context) : undefined;
 }
 
 type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonly address: string };
@@ -119,7 +125,7 @@ type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonl
  */
 export function limitedDestinationOf(options: ConnectionOptions, context: Context): Destination {
   const { env } = context.environment;
-  const key = options.keyFile === undefined ? env.POSTERN_API_KEY?.trim() || undefined : keyIn(options.keyFile);
+  const key = givenKey(options, env, 'Write a limited key into it: "postern keys add" prints one.');
   if (key !== undefined) return { ...targetOf(options, context, () => configurationOf(options, context)), key };
   throw new Refusal(
     EXIT.keyRefused,
@@ -134,14 +140,14 @@ export function limitedDestinationOf(options: ConnectionOptions, context: Contex
  */
 function destinationOf(options: ConnectionOptions, context: Context): Destination {
   const env = environmentOf(options, context);
-  const givenKey = options.keyFile === undefined ? env.POSTERN_API_KEY?.trim() || undefined : keyIn(options.keyFile);
+  const key = givenKey(options, env, 'Write the key of the service into it.');
   let config: Config | undefined;
   const configuration = (): Config => {
     config ??= configurationOf(options, context);
     return config;
   };
   const target = targetOf(options, context, configuration);
-  if (givenKey !== undefined) return { ...target, key: givenKey };
+  if (key !== undefined) return { ...target, key };
   const ways = isConfigurationNamed(options) ? '--key-file FILE' : '--key-file FILE or in POSTERN_API_KEY';
   if (target.url !== undefined && !existsSync(configPath(folderOf(options, context)))) {
     throw new Refusal(EXIT.keyRefused, `There is no key for ${new URL(target.url).origin}. Give it with ${ways}.`);
@@ -154,15 +160,6 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
   );
 }
 
-/** Returns the environment variables; none if an option names a configuration, because that selects the service. */
-function environmentOf(options: ConnectionOptions, { environment }: Context): Context['environment']['env'] {
-  return isConfigurationNamed(options) ? {} : environment.env;
-}
-
-function isConfigurationNamed({ demo, configDir }: ConnectionOptions): boolean {
-  return demo === true || configDir !== undefined;
-}
-
 /** A service that this command cannot reach at its Unix socket, but a person can, in a browser. */
 export interface AtPort {
   readonly url: string;
@@ -172,7 +169,7 @@ export interface AtPort {
 
 /** Returns where a person reaches the service; undefined if this command itself can reach it at its Unix socket. */
 export function atPort(options: ConnectionOptions, context: Context): AtPort | undefined {
-  const named = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
+  const named = namedUrl(options, context);
   if (named !== undefined) {
     targetOf(options, context, () => configurationOf(options, context));
     return { url: named };
@@ -184,7 +181,7 @@ export function atPort(options: ConnectionOptions, context: Context): AtPort | u
 }
 
 function targetOf(options: ConnectionOptions, context: Context, configuration: () => Config): Omit<Destination, 'key'> {
-  const givenUrl = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
+  const givenUrl = namedUrl(options, context);
   if (givenUrl !== undefined && !/^https?:$/.test(URL.canParse(givenUrl) ? new URL(givenUrl).protocol : '')) {
     const name = options.url === undefined ? 'POSTERN_URL' : '--url';
     throw new Refusal(EXIT.usage, `${name} is ${givenUrl}; it must be an address such as http://127.0.0.1:3001.`);
@@ -221,7 +218,16 @@ function configurationOf(options: ConnectionOptions, context: Context): Config {
   return reading.config;
 }
 
-function keyIn(path: string): string {
+/** Returns the key in the file of --key-file or in POSTERN_API_KEY; undefined if neither is given. */
+function givenKey(
+  { keyFile }: ConnectionOptions,
+  env: Context['environment']['env'],
+  advice: string,
+): string | undefined {
+  return keyFile === undefined ? env.POSTERN_API_KEY?.trim() || undefined : keyIn(keyFile, advice);
+}
+
+function keyIn(path: string, advice: string): string {
   let key: string;
   try {
     key = readFileSync(path, 'utf8').trim();
@@ -233,7 +239,7 @@ function keyIn(path: string): string {
     );
   }
   if (key !== '') return key;
-  throw new Refusal(EXIT.config, `The key file ${path} is empty.`, 'Write the api_key of config.toml into it.');
+  throw new Refusal(EXIT.config, `The key file ${path} is empty.`, advice);
 }
 
 function refusalOf(error: unknown, options: ConnectionOptions, advice?: readonly string[]): Refusal | undefined {
@@ -252,8 +258,7 @@ async function unreachableAdvice(
   context: Context,
 ): Promise<readonly string[] | undefined> {
   if (!isPosternError(error) || error.code !== 'unreachable') return undefined;
-  const isUrlNamed = options.url !== undefined || environmentOf(options, context).POSTERN_URL;
-  if (isUrlNamed) return ['Is it running there, and is that its address?'];
+  if (namedUrl(options, context) !== undefined) return ['Is it running there, and is that its address?'];
   if (isConfigurationNamed(options) || !(await isDemoRunning(context))) return undefined;
   return ['Only a demo is running on this machine. For the demo, add --demo to the command.'];
 }

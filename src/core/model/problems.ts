@@ -145,7 +145,7 @@ export const PROBLEMS = {
   after_unknown: {
     status: 410,
     detail: 'There is no event after row {after}: the Messages database was replaced, or ends at row {highest}.',
-    hint: 'The Messages database was probably replaced. Start again without `after`, or with the highest row id.',
+    hint: 'Start again without `after`, or with `highest_row_id`.',
     example: { after: 999999, highest: 9 },
     extra: { highest_row_id: 9 },
   },

@@ -1,3 +1,6 @@
+/** Maximum size in bytes of all uploads, and of the files of all sends that wait, together (decision R1). */
+export const MAX_KEPT_BYTES = 1_000_000_000;
+
 /** A file that a client uploaded in order to send it. */
 export interface Upload {
   readonly id: string;

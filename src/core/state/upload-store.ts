@@ -9,18 +9,17 @@ import { OWNER } from '../model/owner.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import type { IncomingFile, UploadedFile, Uploads } from '../model/ports/uploads-ports.ts';
 import { problem } from '../model/problems.ts';
-import type { Upload } from '../model/upload.ts';
+import { MAX_KEPT_BYTES, type Upload } from '../model/upload.ts';
 
 // Limits of uploads (decision R1).
 const KEPT_MS = DAY_MS;
 const MAX_FILE_BYTES = 100_000_000;
-const MAX_BYTES = 1_000_000_000;
 const MAX_FILES = 1000;
 /** Maximum number of concurrent uploads per key. */
 const MAX_ARRIVING = 10;
 /** Number of sent files whose records are kept, so that repeated sends are recognised. The oldest are removed first. */
 const MAX_GONE = 2000;
-/** Share of `MAX_BYTES` and `MAX_FILES` that all limited keys together may use. */
+/** Share of `MAX_KEPT_BYTES` and `MAX_FILES` that all limited keys together may use. */
 const LIMITED_SHARE = 0.5;
 const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/;
 
@@ -29,7 +28,7 @@ export interface UploadStoreParts {
   readonly folder: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Returns the size of held sends' files in bytes. These files count towards `MAX_BYTES` too. */
+  /** Returns the size of held sends' files in bytes. These files count towards `MAX_KEPT_BYTES` too. */
   readonly keptBytes: () => number;
 }
 
@@ -157,7 +156,8 @@ export class UploadStore {
     const share = keyId === OWNER ? 1 : LIMITED_SHARE;
     const counts = (one: string): boolean => keyId === OWNER || one !== OWNER;
     const bytes = this.#bytesOf(counts) + this.#parts.keptBytes();
-    if (bytes > MAX_BYTES * share || this.#kept(counts).length > MAX_FILES * share) throw problem('no_room_for_upload');
+    if (bytes > MAX_KEPT_BYTES * share || this.#kept(counts).length > MAX_FILES * share)
+      throw problem('no_room_for_upload');
   }
 
   #kept(isMeant: (keyId: string) => boolean): readonly Taken[] {

@@ -7,6 +7,7 @@ import { isoSecond } from '../../core/model/iso-second.ts';
 import type { GivenFiles } from '../../core/model/ports/sending-ports.ts';
 import { problem } from '../../core/model/problems.ts';
 import { type SendPreferences, shownOptions } from '../../core/model/send-service.ts';
+import { MAX_KEPT_BYTES } from '../../core/model/upload.ts';
 import { Wakeup } from '../../core/runtime/wakeup.ts';
 import { hasEnded } from './approval.ts';
 import { ApprovedSends, type ApprovedSendsParts, type SendingCore } from './approved-sends.ts';
@@ -16,11 +17,6 @@ import { accessProblem } from './problems.ts';
 
 const LIFETIME_MS = DAY_MS;
 const MAX_HELD = 20;
-/**
- * Maximum size in bytes of the files of held sends, the files of deferred sends and all uploads together (decisions L3
- * and R1).
- */
-const MAX_KEPT_BYTES = 1_000_000_000;
 
 /**
  * Key: an outcome of an approved send. Value: its action in the audit log. All other outcomes are recorded as an

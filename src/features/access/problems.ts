@@ -20,6 +20,7 @@ export const ACCESS_PROBLEMS = {
     status: 409,
     mayHaveBeenSent: false,
     detail: 'This message no longer waits for a decision: its state is {state}.',
+    hint: 'Read the approval again. To send it after all, send it with a new Idempotency-Key.',
     example: { state: 'denied' },
   },
   approval_changed: {

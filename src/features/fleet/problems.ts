@@ -36,7 +36,7 @@ export const FLEET_PROBLEMS = {
   mac_needed: {
     status: 404,
     detail: 'At a hub this path needs a Mac in front of it.',
-    hint: 'Put the path of one of `macs` before it.',
+    hint: 'Begin the path with one of `macs`: /macs/ID.',
     extra: { macs: ['/macs/m7/api/v1/messages'] },
   },
   mac_unknown: {
@@ -85,6 +85,7 @@ export const FLEET_PROBLEMS = {
     mayHaveBeenSent: false,
     detail:
       'Too many requests with this key, or without one, are running at this Mac, or their answers are not read yet.',
+    hint: 'Read or close the answers that are open, then try again.',
   },
   mac_service_away: {
     status: 503,
@@ -102,6 +103,7 @@ export const FLEET_PROBLEMS = {
     status: 503,
     mayHaveBeenSent: false,
     detail: 'The clocks of the hub and of the Mac differ by more than a minute, or the request was late.',
+    hint: 'Let both set their clocks by the network, then send the request again.',
   },
   fleet_stream: {
     status: 400,

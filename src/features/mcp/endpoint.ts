@@ -1,5 +1,6 @@
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
 import type { Caller } from '../../core/model/caller.ts';
+import { OWNER } from '../../core/model/owner.ts';
 import { LocalTime } from '../../core/tools/times.ts';
 import type { Tool } from '../../core/tools/tool.ts';
 import { Flow } from './flow.ts';
@@ -10,12 +11,11 @@ import { mcpServer, mostBytesOf } from './server.ts';
 import type { McpParts, RunningRequest } from './server-parts.ts';
 import { withoutEmptyArguments } from './tools/arguments.ts';
 
-const OWNER = '';
 const ZONE_KEPT_MS = 60_000;
 /** Maximum number of subscriptions per key. Each holds a connection. */
 const MAX_SUBSCRIPTIONS = 16;
 /** A Request needs a whole URL, but the protocol's package reads only the path. */
-const URL = 'http://localhost/mcp';
+const ANY_URL = 'http://localhost/mcp';
 /**
  * Time within which event streams can tell their clients that the key has ended. After this time, streams that are
  * still open are cut off.
@@ -50,7 +50,7 @@ export class McpEndpoint implements McpService {
 
   async answer({ caller, headers, body, signal, requestId }: McpRequest): Promise<McpAnswer> {
     const { resize, release } = this.#inFlight.reserve(caller.key?.id ?? OWNER, mostBytesOf(body, this.#tools));
-    const request = new Request(URL, { method: 'POST', headers, signal });
+    const request = new Request(ANY_URL, { method: 'POST', headers, signal });
     const flow = new Flow();
     const { method } = (body ?? {}) as { readonly method?: unknown };
     this.#running.set(request, { caller, requestId, flow, isStream: method === 'events/stream' });

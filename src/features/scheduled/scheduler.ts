@@ -7,6 +7,7 @@ import type { Cancel } from '../../core/model/ports/host-ports.ts';
 import type { DeferringStore, SendRequest } from '../../core/model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
 import { sendChoices } from '../../core/model/send-service.ts';
+import { MAX_KEPT_BYTES } from '../../core/model/upload.ts';
 import { requestHash } from '../../core/sender/idempotency.ts';
 import type { ScheduledOnPhone, ScheduledSends, ScheduledStore, StoredScheduled } from './ports.ts';
 import { scheduledProblem } from './problems.ts';
@@ -15,8 +16,6 @@ import { isOver, SCHEDULED_STATES, type ScheduledSend, TOO_LATE } from './schedu
 
 const YEAR_MS = 366 * DAY_MS;
 const MAX_WAITING = 500;
-/** Maximum size of all held files and uploads together, in bytes (decision R1). */
-const MAX_KEPT_BYTES = 1_000_000_000;
 /**
  * Longest time between two checks for due sends. One long timer could be late: timers do not run while the Mac sleeps,
  * and the clock may be changed.

@@ -214,7 +214,7 @@ export async function connectOnce(access: BrokerAccess, options: ConnectionOptio
 export function brokerAway(): AppError {
   return new AppError('broker_away', 'The broker of the fleet cannot be reached.', {
     status: 503,
-    hint: 'It is tried again all the time. Are the servers of the fleet up?',
+    hint: 'It is tried again all the time. At the desk, `postern fleet status` says which server is down.',
   });
 }
 

@@ -29,8 +29,8 @@ export interface UpdatesParts {
 
 /**
  * Collects updates of the index from the event log, from searches and from the walk, and passes several of them at once
- * to the writer, which reads the messages and decodes them in the reader thread. Stores an offset of the event log only after it has written all updates up to that offset. A crash
- * therefore repeats updates, but loses none.
+ * to the writer, which reads the messages and decodes them in the reader thread. Stores an offset of the event log only
+ * after it has written all updates up to that offset. A crash therefore repeats updates, but loses none.
  */
 export class Updates implements ConsumerTask<undefined> {
   readonly name = 'search';

@@ -15,8 +15,8 @@ import {
 import { featureNames } from './support/without-features.ts';
 
 /**
- * The rooms of src/, and which others each may import. In one sentence: model ← runtime, schema, tools, config ← chatdb, sender,
- * mac, log, streams, webhooks, state ← http, status ← the files of core/ ← cli ← features ← main.
+ * The rooms of src/, and which others each may import. In one sentence: model ← runtime, schema, tools, config ←
+ * chatdb, sender, mac, log, streams, webhooks, state ← http, status ← the files of core/ ← cli ← features ← main.
  */
 const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   model: [],
@@ -101,8 +101,8 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Names that several modules may export because they mean the same thing: the simulator writes the property lists that
- * `mac` reads, `create` makes a view of the console, and a feature's declaration loads its `HANDLERS`, its `DOCUMENT` and
- * its `TOOLS`.
+ * `mac` reads, `create` makes a view of the console, and a feature's declaration loads its `HANDLERS`, its `DOCUMENT`
+ * and its `TOOLS`.
  */
 const SAME_THING: ReadonlySet<string> = new Set([
   ...['PlistDictionary', 'PlistValue', 'create'],

@@ -73,6 +73,17 @@ test('no file of src has more than 350 lines, and no test more than 400', () => 
   expect(files('test', /\.ts$/).filter((file) => isLong(file, MOST_LINES.test))).toEqual([]);
 });
 
+test('no comment is wider than code', () => {
+  const sources = [...files('src', /\.tsx?$/), ...files('installer', /\.ts$/), ...files('test', /\.ts$/)];
+  const wide = sources.flatMap((file) =>
+    readFileSync(join(root, file), 'utf8')
+      .split('\n')
+      .filter((line) => line.length > 120 && /^\s*(?:\/\*\*|\*|\/\/) (?!https?:|biome-ignore)/.test(line))
+      .map((line) => `${file}: ${line.trim()}`),
+  );
+  expect(wide).toEqual([]);
+});
+
 test('no function of src has more than 60 lines, but for those that are listed', () => {
   const sources = [...files('src', /\.tsx?$/), ...files('installer', /\.ts$/)];
   const found = sources.filter((file) => isLong(file, MOST_LINES.function)).flatMap(longFunctions);

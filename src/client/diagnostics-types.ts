@@ -92,7 +92,10 @@ export interface ChatShapes {
    * Number of addresses for each of Apple's tags in parentheses at their end. `other`: something else in parentheses.
    */
   readonly handle_tags: Histogram;
-  /** For addresses with a tag: whether `uncanonicalized_id` has the same (`same`), another or none (`other`), or is `null`. */
+  /**
+   * For addresses with a tag: whether `uncanonicalized_id` has the same (`same`), another or none (`other`), or is
+   * `null`.
+   */
   readonly tags_uncanonicalized: Histogram;
   /** Number of rows for each `schedule_type/schedule_state/is_sent`, without rows of type 0. */
   readonly schedule_states: Histogram;

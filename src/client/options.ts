@@ -28,8 +28,8 @@ interface Narrowed extends Junk {
 }
 
 /**
- * `include_hidden` includes hidden messages: the messages that Postern sends to its owner to see that messages still arrive
- * (decision B14).
+ * `include_hidden` includes hidden messages: the messages that Postern sends to its owner to see that messages still
+ * arrive (decision B14).
  */
 interface Hidden {
   readonly include_hidden?: boolean;

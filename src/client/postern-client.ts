@@ -214,8 +214,8 @@ export class PosternClient {
   }
 
   /**
-   * Returns at most `limit` (≤ 1000) events after a row id or offset, oldest first. Waits up to `wait` s for one. If the
-   * offset no longer holds, follows the `resume` of the answer: events may then come again, with the same ids.
+   * Returns at most `limit` (≤ 1000) events after a row id or offset, oldest first. Waits up to `wait` s for one. If
+   * the offset no longer holds, follows the `resume` of the answer: events may then come again, with the same ids.
    */
   events(after: number | string, limit = 100, { maxAgeS, ...page }: EventPage = {}): Promise<Event[]> {
     return this.#resuming(after, (from) =>

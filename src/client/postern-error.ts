@@ -38,7 +38,9 @@ export function isPosternError(error: unknown): error is PosternError {
   return (error as { name?: unknown } | undefined)?.name === 'PosternError';
 }
 
-/** Returns the offset from which a service says that nothing is missed, after the one that was asked for has expired. */
+/**
+ * Returns the offset from which a service says that nothing is missed, after the one that was asked for has expired.
+ */
 export function resumeOf(error: unknown): string | undefined {
   if (!isPosternError(error) || error.status !== 410) return undefined;
   const { resume } = error.problem;

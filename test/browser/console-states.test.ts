@@ -18,8 +18,8 @@ const LONG_WORD = `Donaudampfschifffahrtsgesellschaft${'kapitän'.repeat(12)}`;
 const VIEWS = isLong ? STATES : STATES.filter(({ does, answers }) => (does ?? answers) === undefined);
 
 /**
- * Reports whether axe looks at a state in this width, which takes it a second or more. The short form asks once for each
- * state, by turns in light and wide and in dark and narrow; pages that are long only when narrow.
+ * Reports whether axe looks at a state in this width, which takes it a second or more. The short form asks once for
+ * each state, by turns in light and wide and in dark and narrow; pages that are long only when narrow.
  */
 function isAskedOf(state: ConsoleState, width: number): boolean {
   const isNarrow = width < 800;

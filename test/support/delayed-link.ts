@@ -3,8 +3,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { whenFileEnds } from './temporary.ts';
 
 /**
- * Returns a port of this machine that leads to another one by a line on which every byte needs `ms` milliseconds, in both
- * directions.
+ * Returns a port of this machine that leads to another one by a line on which every byte needs `ms` milliseconds, in
+ * both directions.
  */
 export async function delayedLink(port: number, ms: number): Promise<number> {
   const sockets = new Set<Socket>();

@@ -45,7 +45,9 @@ function isWordOfList(type: TypeScript.TypeNode): boolean {
   return ts.isParenthesizedTypeNode(type) ? isWordOfList(type.type) : ts.isTypeQueryNode(type);
 }
 
-/** Reports whether a member is a plain value: a text, a number, one of a few words, or an object of such values alone. */
+/**
+ * Reports whether a member is a plain value: a text, a number, one of a few words, or an object of such values alone.
+ */
 function isValue(type: TypeScript.TypeNode | undefined): boolean {
   if (type === undefined || ts.isLiteralTypeNode(type)) return true;
   // One of the words of a list, as in `(typeof WORDS)[number]`.

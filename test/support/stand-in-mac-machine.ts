@@ -9,7 +9,9 @@ import { waitFor } from './eventually.ts';
 import type { Fleet } from './fleet-fixture.ts';
 import { collectingLog } from './log.ts';
 
-/** A machine of a Mac whose service is whatever the test says: the real answers to hubs, in front of any HTTP server. */
+/**
+ * A machine of a Mac whose service is whatever the test says: the real answers to hubs, in front of any HTTP server.
+ */
 export class StandInMachine {
   readonly #connection: FleetConnection;
   readonly #answers: Answers;

@@ -23,7 +23,9 @@ function versions(parts: Readonly<Record<string, readonly (string | Buffer)[]>>,
   return encodeBinaryPlist({ ec, ...(retracted.length > 0 && { rp: retracted }) });
 }
 
-/** Writes a row and returns what each way to read it shows: body, event, sentence and the conversation's last message. */
+/**
+ * Writes a row and returns what each way to read it shows: body, event, sentence and the conversation's last message.
+ */
 async function shown(columns: Columns) {
   const { fixture, connection } = databases.open();
   const chat = fixture.chat('any;-;+15550100', ['+15550100']);

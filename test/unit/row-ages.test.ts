@@ -124,7 +124,9 @@ describe('a row that is older than its arrival', () => {
 });
 
 describe('a row that iCloud writes again after a sleep', () => {
-  /** Writes a row before a sleep of 22 hours, and returns the age of one that comes after it, dated before the first. */
+  /**
+   * Writes a row before a sleep of 22 hours, and returns the age of one that comes after it, dated before the first.
+   */
   async function writtenAgain(earlier: EarlierRows) {
     const service = await start(undefined, undefined, false, earlier);
     await pass(service.clock, 10 * MINUTE_MS);

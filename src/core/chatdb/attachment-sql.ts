@@ -28,8 +28,8 @@ const PLACES =
 /** Queries for the attachments that a body names, and that the joins lack. */
 export interface BodyAttachmentQueries {
   /**
-   * The attributedBody of a message that has more places for attachments than a number, unless it is large, of a link or
-   * an app, or unsent. Parameters: row id, number.
+   * The attributedBody of a message that has more places for attachments than a number, unless it is large, of a link
+   * or an app, or unsent. Parameters: row id, number.
    */
   readonly body: string;
   /**

@@ -5,8 +5,8 @@ import { MAX_BLOB_BYTES, NEW, NIL, SIGNATURE, TWO_BYTES, Typedstream } from './c
 
 /**
  * Returns the text of an `attributedBody` blob: a typedstream or, rarely, a keyed archive. Parses a stream only up to
- * the text; `content/attributed-runs` also reads the runs that follow. Limits size, depth and steps. Returns undefined if the
- * text cannot be decoded, and never throws.
+ * the text; `content/attributed-runs` also reads the runs that follow. Limits size, depth and steps. Returns undefined
+ * if the text cannot be decoded, and never throws.
  */
 export function decodeAttributedBody(blob: Uint8Array): string | undefined {
   if (blob.length < SIGNATURE.length || blob.length > MAX_BLOB_BYTES) return undefined;
@@ -16,7 +16,10 @@ export function decodeAttributedBody(blob: Uint8Array): string | undefined {
   return text ?? archivedText(bytes, new RowBudget());
 }
 
-/** The budget's steps for the text of a stream alone, because lists decode many. Real bodies need at most a dozen to reach it. */
+/**
+ * The budget's steps for the text of a stream alone, because lists decode many. Real bodies need at most a dozen to
+ * reach it.
+ */
 const MAX_STEPS = 500;
 
 /** The two byte sequences with which nearly every body begins. The length of the text follows. */

@@ -44,7 +44,9 @@ export function isNewer(a: Instant | undefined, b: Instant | undefined): boolean
 
 type Dated = Pick<RecentConversation, 'chatId' | 'last'>;
 
-/** Compares two conversations: the one with the newer message is first, and of equals the one with the higher row id. */
+/**
+ * Compares two conversations: the one with the newer message is first, and of equals the one with the higher row id.
+ */
 export function byRecency(a: Dated, b: Dated): number {
   if (isNewer(a.last, b.last)) return -1;
   return isNewer(b.last, a.last) ? 1 : b.chatId - a.chatId;

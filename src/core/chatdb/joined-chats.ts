@@ -17,8 +17,8 @@ export interface JoinedChats {
 const JOINED_COLUMNS = columnList({ identifier: 'value', chat: 'value', newest: 'date' });
 
 /**
- * SQL for `JOINED_COLUMNS` of each group that shares an identifier with another chat: `newest` is the date of its newest
- * message. Undefined before macOS 26, which has no `chat_lookup`.
+ * SQL for `JOINED_COLUMNS` of each group that shares an identifier with another chat: `newest` is the date of its
+ * newest message. Undefined before macOS 26, which has no `chat_lookup`.
  */
 export const joinedSqlOf = perSchema((schema) => {
   if (!schema.hasTable('chat_lookup')) return undefined;

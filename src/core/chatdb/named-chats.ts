@@ -12,8 +12,8 @@ export function isGroupSql(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that selects each chat's guid, whether it is a group, its name, and the address of a member: one row per member, or
- * one without any.
+ * SQL that selects each chat's guid, whether it is a group, its name, and the address of a member: one row per member,
+ * or one without any.
  */
 const queryOf = perSchema((schema) => {
   const name = schema.hasColumn('chat', 'display_name') ? 'c.display_name' : 'NULL';

@@ -79,7 +79,10 @@ export class RecentConversations {
     return this.#exact.slice(start, start + limit);
   }
 
-  /** Returns one page of the conversations with these row ids. Looks further and further down the list, until the page is full. */
+  /**
+   * Returns one page of the conversations with these row ids. Looks further and further down the list, until the page
+   * is full.
+   */
   #pageOf(
     only: ReadonlySet<number>,
     snapshot: Snapshot,

@@ -5,8 +5,8 @@ const HOST = /^(\[[\da-f:.]+\]|[a-z\d_](?:[\w.-]{0,251}[a-z\d_])?)(?::(\d{1,5}))
 const MAX_PORT = 65_535;
 
 /**
- * Returns the canonical spelling of a host that a limited key may post events to: a name or an address as in a URL, with
- * a port if the key may use only that port. Returns undefined for anything else.
+ * Returns the canonical spelling of a host that a limited key may post events to: a name or an address as in a URL,
+ * with a port if the key may use only that port. Returns undefined for anything else.
  */
 export function callbackHost(written: string): string | undefined {
   const [, host = '', port] = HOST.exec(written) ?? [];

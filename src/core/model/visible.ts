@@ -6,7 +6,10 @@ import { memoized } from './memoized.ts';
  */
 const INVISIBLE =
   /(?![\n\t ])(?:[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]|[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc\ufffd\u{1d159}])/gu;
-/** Nine or more blanks can make a phone wrap the line, so that the text after them looks like a separate line. Without `{9,}`, whose stack grows. */
+/**
+ * Nine or more blanks can make a phone wrap the line, so that the text after them looks like a separate line. Without
+ * `{9,}`, whose stack grows.
+ */
 const BLANKS = /[ \t]{9}[ \t]*/g;
 
 /** Returns the text with every invisible character written out, such as ⟨U+202E⟩, and long gaps as ⟨40 blanks⟩. */

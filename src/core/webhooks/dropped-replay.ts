@@ -39,7 +39,9 @@ export class DroppedReplay {
     if (next !== undefined) this.#state = next.rowId === held?.row_id ? 'begun' : 'asked';
   }
 
-  /** Delivers the next dropped event with `deliver`, or ends the replay. `offset` returns the webhook's current offset. */
+  /**
+   * Delivers the next dropped event with `deliver`, or ends the replay. `offset` returns the webhook's current offset.
+   */
   async next(
     webhook: StoredWebhook,
     offset: () => Offset,

@@ -42,8 +42,8 @@ const LONGEST_HOLD_MS = 300_000;
 
 /**
  * Returns the wait after a failed post of a held delivery, in milliseconds (decision P3): what the receiver asks for,
- * else 10 s after the third failed attempt, then twice as long each time, at most 5 min. A post without an attempt waits
- * the longest: its host is not allowed, and a change of the settings ends the wait.
+ * else 10 s after the third failed attempt, then twice as long each time, at most 5 min. A post without an attempt
+ * waits the longest: its host is not allowed, and a change of the settings ends the wait.
  */
 export function holdWaitMs({
   attempts,

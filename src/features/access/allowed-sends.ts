@@ -54,8 +54,8 @@ export class AllowedSends {
   }
 
   /**
-   * Returns a message that was sent earlier; undefined if its row is missing, and while chat.db is unreadable: the message
-   * was sent, so a problem would say the wrong thing about it.
+   * Returns a message that was sent earlier; undefined if its row is missing, and while chat.db is unreadable: the
+   * message was sent, so a problem would say the wrong thing about it.
    */
   async made(id: string): Promise<Message | undefined> {
     try {

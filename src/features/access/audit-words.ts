@@ -12,8 +12,8 @@ export const AUDIT_ACTIONS = [
 ] as const satisfies readonly AuditAction[];
 
 /**
- * A limited key's refusals, dry runs, scheduled and cancelled sends name at most 10 targets per minute and outcome. This
- * value stands for all further targets, which share one line of the log.
+ * A limited key's refusals, dry runs, scheduled and cancelled sends name at most 10 targets per minute and outcome.
+ * This value stands for all further targets, which share one line of the log.
  */
 export const OTHER_TARGETS = '(others)';
 

@@ -9,8 +9,8 @@ import { accessProblem } from './problems.ts';
 const MAX_A_DAY_OF_ALL = 200;
 
 /**
- * Throws `cap_reached` if one of the counts has reached one of the key's caps, or all limited keys together have reached
- * `MAX_A_DAY_OF_ALL`. Counts lines of the audit log, so that a restart forgets nothing.
+ * Throws `cap_reached` if one of the counts has reached one of the key's caps, or all limited keys together have
+ * reached `MAX_A_DAY_OF_ALL`. Counts lines of the audit log, so that a restart forgets nothing.
  */
 export function assertWithinCaps(
   audit: Pick<AuditStore, 'sends'>,

@@ -5,8 +5,8 @@ import { shownApproval } from './approval-desk.ts';
 import type { StoredApproval } from './ports.ts';
 
 /**
- * Returns the answer to a send that waits for the owner's decision (decision L3), or to a repeated one that the owner has
- * approved: it may have been sent, so the answer never says that it was not.
+ * Returns the answer to a send that waits for the owner's decision (decision L3), or to a repeated one that the owner
+ * has approved: it may have been sent, so the answer never says that it was not.
  */
 export function heldAnswer(stored: StoredApproval): SendAnswer {
   const approval = shownApproval(stored, false);

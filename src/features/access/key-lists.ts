@@ -56,7 +56,9 @@ function entryOf(directory: ChatDirectory, text: string, now: AccessList): ListE
 const groupIn = (list: AccessList, id: string) =>
   list === '*' ? undefined : list.filter((entry) => 'group' in entry).find(({ group }) => isSameGroup(group, id));
 
-/** Adds to groups in a list the people who joined and may stay. Throws `invalid_request` for a group that is not there. */
+/**
+ * Adds to groups in a list the people who joined and may stay. Throws `invalid_request` for a group that is not there.
+ */
 export function opened(list: AccessList, groups: readonly ClosedGroup[]): AccessList {
   const mistakes = groups.flatMap(({ conversation_id: id }, index) =>
     groupIn(list, id) === undefined

@@ -133,8 +133,8 @@ export interface KeyUses {
 }
 
 /**
- * The counts that have caps: the requests that a key was allowed to make, scheduled ones included (`asked`), or the messages
- * that leave: direct requests, and scheduled sends once they are due (`leaving`).
+ * The counts that have caps: the requests that a key was allowed to make, scheduled ones included (`asked`), or the
+ * messages that leave: direct requests, and scheduled sends once they are due (`leaving`).
  */
 export type CapCount = 'asked' | 'leaving';
 

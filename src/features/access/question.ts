@@ -3,8 +3,8 @@ import { visible } from '../../core/model/visible.ts';
 import type { StoredApproval } from './ports.ts';
 
 /**
- * Maximum length of a send's text in a question, in UTF-16 code units. Sends with a longer text are decided in the console,
- * because nobody reads them to the end on a phone.
+ * Maximum length of a send's text in a question, in UTF-16 code units. Sends with a longer text are decided in the
+ * console, because nobody reads them to the end on a phone.
  */
 const MAX_TEXT = 2000;
 /**

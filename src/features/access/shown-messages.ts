@@ -61,8 +61,8 @@ const shownContent = (added: AddedRules): KeyRules<MessageContent> => ({
 });
 
 /**
- * The rules of a message or a reaction. All receivers of an event share its text, so every member is shown but the parts
- * that a client includes, which events narrow.
+ * The rules of a message or a reaction. All receivers of an event share its text, so every member is shown but the
+ * parts that a client includes, which events narrow.
  */
 export type RowRules<Row> = KeyRules<Row> & { readonly [Name in Exclude<keyof Row, 'details' | 'names'>]: 'shown' };
 

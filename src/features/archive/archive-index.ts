@@ -205,8 +205,8 @@ export class ArchiveIndex {
   }
 
   /**
-   * Returns the number of messages in a file that pages show, and the date of the newest until `until`; all dates are in
-   * seconds since 1970. A later date is that of a message that Messages is still to send: it counts only if the file
+   * Returns the number of messages in a file that pages show, and the date of the newest until `until`; all dates are
+   * in seconds since 1970. A later date is that of a message that Messages is still to send: it counts only if the file
    * has no other.
    */
   summary(file: number, until: number): { readonly messages: number; readonly lastAt: number } {

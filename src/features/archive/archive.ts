@@ -142,8 +142,8 @@ function synchronizedLog(folder: string, seal: Head, isUnfinished: boolean): Hea
 
 /**
  * Reads the lines of a chain after `from`. `seal` is the end that the manifest records. If the last run did not finish,
- * cuts off the file at the first wrong line after `seal`; if it did, no line may follow `seal`. Throws `archive_damaged`
- * for any other wrong line, and if the file ends before `seal` or has another hash at `seal`.
+ * cuts off the file at the first wrong line after `seal`; if it did, no line may follow `seal`. Throws
+ * `archive_damaged` for any other wrong line, and if the file ends before `seal` or has another hash at `seal`.
  */
 function readOn(path: string, from: Head, seal: Head, isUnfinished: boolean, use: (line: ReadLine) => void): Head {
   let head = from;

@@ -11,8 +11,9 @@ export interface ForbiddenFolder {
 }
 
 /**
- * Returns the folders of Messages that must not contain an archive: `Library/Messages` of this user, and that of chat.db.
- * Beside a copy of chat.db that is elsewhere, such as on the Desktop, only the folders of attachments are forbidden.
+ * Returns the folders of Messages that must not contain an archive: `Library/Messages` of this user, and that of
+ * chat.db. Beside a copy of chat.db that is elsewhere, such as on the Desktop, only the folders of attachments are
+ * forbidden.
  */
 export function foldersOfMessages(homeFolder: string, chatDbPath: string): readonly ForbiddenFolder[] {
   const beside = [chatDbPath, realFile(chatDbPath)].map((path) => dirname(path));

@@ -24,7 +24,9 @@ export interface ExportParts {
   readonly files: AttachmentReader;
   /** Guids of conversations; undefined for all. */
   readonly conversations: ReadonlySet<string> | undefined;
-  /** Archives only rows dated from `sinceMs` on and before `untilMs`. Milliseconds since 1970; undefined for no limit. */
+  /**
+   * Archives only rows dated from `sinceMs` on and before `untilMs`. Milliseconds since 1970; undefined for no limit.
+   */
   readonly sinceMs: number | undefined;
   readonly untilMs: number | undefined;
   readonly names: NameLookup;

@@ -28,7 +28,8 @@ const CHUNK_BYTES = 1 << 18;
 
 /**
  * Creates a folder and its missing parents. Throws `EEXIST` or `ENOTDIR` if a file is in the way. Does not use the
- * option `recursive` of `mkdir`: if a file system such as /proc refuses new folders with `ENOENT`, that call never ends.
+ * option `recursive` of `mkdir`: if a file system such as /proc refuses new folders with `ENOENT`, that call never
+ * ends.
  */
 export function makeFolder(folder: string): void {
   try {

@@ -102,8 +102,8 @@ function stateOf(path: string, draft: string, features: readonly Feature[]): Res
 
 /**
  * Describes what the backup decides: the webhooks, and settings that differ from their defaults: the addresses to
- * listen on, and the program that sends. Somebody else may have made the backup, so the user reads this before the first
- * start.
+ * listen on, and the program that sends. Somebody else may have made the backup, so the user reads this before the
+ * first start.
  */
 function decided(config: Config, { webhooks }: RestoredState, { environment }: Context): readonly string[] {
   const { backend } = config;

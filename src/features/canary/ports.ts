@@ -1,5 +1,6 @@
 /**
- * The newest canary to an address, and what canaries have shown about Apple's push. A canary is a message to the owner's own address.
+ * The newest canary to an address, and what canaries have shown about Apple's push. A canary is a message to the
+ * owner's own address.
  */
 export interface CanaryRecord {
   /** The address that the canary was sent to. */

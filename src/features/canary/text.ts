@@ -32,8 +32,8 @@ export interface CanaryReport {
   /** When a canary last arrived; null before the first. */
   readonly arrived_at: string | null;
   /**
-   * Milliseconds from the sending of the newest canary that arrived until its arrival; null if none has ever arrived, or
-   * if Postern was restarted in between.
+   * Milliseconds from the sending of the newest canary that arrived until its arrival; null if none has ever arrived,
+   * or if Postern was restarted in between.
    */
   readonly delay_ms: number | null;
   /**

@@ -46,9 +46,9 @@ export function callingCodeOf(address: string): string | undefined {
 
 /**
  * Returns the normal form of an address, completed as it is dialled here: `+` and all digits of a telephone number, the
- * digits of a short code, or any other text in lower case. Returns undefined for text that is too long or has neither digits nor letters.
- * Also returns undefined for a national number if `home`, the calling code of this Mac's country, is unknown. The form
- * serves to find names, never to decide rights.
+ * digits of a short code, or any other text in lower case. Returns undefined for text that is too long or has neither
+ * digits nor letters. Also returns undefined for a national number if `home`, the calling code of this Mac's country,
+ * is unknown. The form serves to find names, never to decide rights.
  */
 export function dialableAddress(address: string, home: string | undefined): string | undefined {
   if (address.length > MAX_ADDRESS) return undefined;

@@ -6,8 +6,8 @@ import { CONTACTS, PEOPLE } from './port.ts';
 import type { ContactValues } from './settings.ts';
 
 /**
- * Creates the readers of contacts and of people. Opens the Address Book once a client asks for names. People combine the
- * names in the Address Book with the conversations in chat.db.
+ * Creates the readers of contacts and of people. Opens the Address Book once a client asks for names. People combine
+ * the names in the Address Book with the conversations in chat.db.
  */
 export function openContacts(core: Core, values: ContactValues): Running {
   const { host, closers, connection, messages, naming, ports } = core;

@@ -46,7 +46,9 @@ class CardReader {
     };
   }
 
-  /** Returns a question with choices, or the answer to one. In an answer, the first section contains the chosen items. */
+  /**
+   * Returns a question with choices, or the answer to one. In an answer, the first section contains the chosen items.
+   */
   listPicker(content: Dictionary): BusinessCard {
     const isAnswer = content.has('replyMessage');
     const sections = this.#list(dictionaryOf(content.get('listPicker')).get('sections'));

@@ -79,8 +79,8 @@ function captionSql(schema: SchemaInfo): string {
 }
 
 /**
- * Returns the current poll: all added options, and each person's current choice (decision V2). Spends from the budget of
- * the poll's row.
+ * Returns the current poll: all added options, and each person's current choice (decision V2). Spends from the budget
+ * of the poll's row.
  */
 export function pollOf(snapshot: Snapshot, row: Message | Reaction, stored: PollPayload, budget: RowBudget): Poll {
   return budget.within('payload_data', () => currentPoll(snapshot, row, stored, budget));

@@ -2,8 +2,8 @@ import type { CardContent, FileContent, RunContent } from '../../client/content-
 import type { Rules } from '../../core/model/rules.ts';
 
 /**
- * What keys besides the owner's see of a row's content. All of it comes from the row itself, which the key may read, except
- * the votes and the question of a poll, which are read only from the poll's own conversation.
+ * What keys besides the owner's see of a row's content. All of it comes from the row itself, which the key may read,
+ * except the votes and the question of a poll, which are read only from the poll's own conversation.
  */
 export const RULES: {
   readonly row: Rules<CardContent>;

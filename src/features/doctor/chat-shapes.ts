@@ -64,7 +64,9 @@ function sameTag(id: unknown, raw: unknown): string {
   return tagOf(id) === tagOf(raw) ? 'same' : 'other';
 }
 
-/** Returns the row's chat and handle, whether the chat is with the owner's own addresses, and whether it was delivered. */
+/**
+ * Returns the row's chat and handle, whether the chat is with the owner's own addresses, and whether it was delivered.
+ */
 export function selfShape(
   sqlite: Sqlite,
   columns: readonly string[],

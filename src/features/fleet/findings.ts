@@ -21,8 +21,9 @@ interface Running {
 }
 
 /**
- * Finds out whether this machine can take part in its fleet. While the service runs, it is asked instead of the servers:
- * a connection from this terminal would prove nothing about the service, which may lack the permission for the network.
+ * Finds out whether this machine can take part in its fleet. While the service runs, it is asked instead of the
+ * servers: a connection from this terminal would prove nothing about the service, which may lack the permission for the
+ * network.
  */
 export async function fleetFindings(
   path: string,

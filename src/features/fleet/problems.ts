@@ -1,7 +1,9 @@
 import type { ProblemText } from '../../core/model/problem-text.ts';
 import { problemsOf } from '../../core/model/problems.ts';
 
-/** The problems that only a hub answers with. Some of them say that a machine refused the request that it was passed. */
+/**
+ * The problems that only a hub answers with. Some of them say that a machine refused the request that it was passed.
+ */
 export const FLEET_PROBLEMS = {
   offset_of_a_mac: {
     status: 400,

@@ -20,8 +20,8 @@ function refusal(status: number, code: number, message: string): Answer {
 }
 
 /**
- * Returns what answers requests of the Model Context Protocol (decision M1). It answers with JSON-RPC errors, but throws
- * problems for a refused key and for a body that cannot be read.
+ * Returns what answers requests of the Model Context Protocol (decision M1). It answers with JSON-RPC errors, but
+ * throws problems for a refused key and for a body that cannot be read.
  */
 export function mcpCalls(mcp: McpService, { allowOwnerKey }: { readonly allowOwnerKey: boolean }): McpCalls {
   return {

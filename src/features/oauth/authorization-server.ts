@@ -61,7 +61,10 @@ export class AuthorizationServer implements OAuthService {
     }
   }
 
-  /** Exchanges a code or a refresh token. Answers an unknown client with `invalid_client`, because clients register again only then. */
+  /**
+   * Exchanges a code or a refresh token. Answers an unknown client with `invalid_client`, because clients register
+   * again only then.
+   */
   async #exchange(form: URLSearchParams): Promise<object> {
     try {
       return await this.#tokens.exchange(form);

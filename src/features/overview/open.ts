@@ -10,8 +10,8 @@ import { Statistics } from './statistics.ts';
 import { statisticStore } from './statistics-store.ts';
 
 /**
- * Opens the statistics, and makes them count published events, deliveries, and the outcomes of sends. Hidden messages do
- * not count as events.
+ * Opens the statistics, and makes them count published events, deliveries, and the outcomes of sends. Hidden messages
+ * do not count as events.
  */
 export function openOverview(core: Core): Running {
   const { state, host, closers, counters, channel, connection, owner, ports, watchDeliveries } = core;

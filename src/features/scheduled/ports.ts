@@ -48,8 +48,8 @@ export interface ScheduledStore {
   /** Changes an entry's state from `scheduled` to `sending`. Returns false if the entry is in another state. */
   begin(id: string, nowMs: number): boolean;
   /**
-   * Changes an entry's state from `sending` back to `scheduled`. For a send of which certainly nothing was sent. Returns
-   * false if the entry is in another state.
+   * Changes an entry's state from `sending` back to `scheduled`. For a send of which certainly nothing was sent.
+   * Returns false if the entry is in another state.
    */
   putBack(id: string): boolean;
   /**

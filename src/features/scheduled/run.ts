@@ -161,8 +161,8 @@ export class ScheduledRun {
   }
 
   /**
-   * Looks for the row of a send that was handed to Messages, until it is sent or failed, or pending for `PENDING_MS`. If
-   * none appears within `FOLLOWED_MS`, the send ends in the state `unknown`.
+   * Looks for the row of a send that was handed to Messages, until it is sent or failed, or pending for `PENDING_MS`.
+   * If none appears within `FOLLOWED_MS`, the send ends in the state `unknown`.
    */
   #follow(entry: StoredScheduled): void {
     const { clock, sentParts, lookup, log } = this.#parts;

@@ -65,8 +65,8 @@ export interface DecodingNotes {
 /** chat.db as the reader thread searches it. Methods fail as those of `IndexSource` do. */
 export interface SearchedSource {
   /**
-   * Returns the messages that `IndexSource.messages` returns, with their searchable texts. Messages of skipped rows have
-   * only their body and attachments.
+   * Returns the messages that `IndexSource.messages` returns, with their searchable texts. Messages of skipped rows
+   * have only their body and attachments.
    */
   searchable(rowIds: readonly number[], notes: DecodingNotes): readonly (SearchableMessage | undefined)[];
   /**

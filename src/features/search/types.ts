@@ -74,6 +74,8 @@ export interface SearchStatus {
   readonly totalRows: number;
   /** Why the index is not being updated, as a sentence for the user. */
   readonly problem?: string | undefined;
-  /** Row ids of the messages whose content is not indexed, because decoding it did not end. Absent if there are none. */
+  /**
+   * Row ids of the messages whose content is not indexed, because decoding it did not end. Absent if there are none.
+   */
   readonly skippedRows?: readonly number[];
 }

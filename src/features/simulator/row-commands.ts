@@ -100,7 +100,8 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
       return { chat, guid };
     }
     case 'also_in': {
-      // One row in a person's chat and in a group, reported up to 145 times in one chat.db (imessage-exporter #243, #474).
+      // One row in a person's chat and in a group, reported up to 145 times in one chat.db (imessage-exporter #243,
+      // #474).
       const chat = chatNamed(database, command.chat);
       database.join(chat, command.row);
       // A trigger of Messages has just written the names of all groups of the row.
@@ -151,8 +152,8 @@ function chatNamed(database: ChatDatabase, guid: string): number {
 }
 
 /**
- * Gives two groups one identifier in `chat_lookup`, as macOS 26 does for a group that was MMS and became RCS or iMessage
- * (imessage-exporter #581, #628). The domains are invented: only their difference counts.
+ * Gives two groups one identifier in `chat_lookup`, as macOS 26 does for a group that was MMS and became RCS or
+ * iMessage (imessage-exporter #581, #628). The domains are invented: only their difference counts.
  */
 function joinGroups(database: ChatDatabase, older: number, newer: number): void {
   if (!isSince26(database.version)) throw new Error('chat_lookup is new in macOS 26');

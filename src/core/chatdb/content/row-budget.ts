@@ -20,7 +20,9 @@ const LIMITS = {
 };
 type Cost = keyof typeof LIMITS;
 
-/** Maximum number of objects, fields and list items that are read. Opening a blob takes a step for each `BYTES_A_STEP`. */
+/**
+ * Maximum number of objects, fields and list items that are read. Opening a blob takes a step for each `BYTES_A_STEP`.
+ */
 const MAX_STEPS = 20_000;
 
 const BYTES_A_STEP = 256;

@@ -43,7 +43,9 @@ export function isReached({ status }: Message, wanted: WaitState): boolean {
   return ORDER.indexOf(status) >= ORDER.indexOf(wanted);
 }
 
-/** Returns what an address and the ids of its conversations have in common, whichever service and spelling they have. */
+/**
+ * Returns what an address and the ids of its conversations have in common, whichever service and spelling they have.
+ */
 function partyOf(id: string): string {
   return normalAddress(id.slice(id.lastIndexOf(';') + 1));
 }

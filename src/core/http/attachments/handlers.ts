@@ -31,8 +31,8 @@ export const HANDLERS = {
       await file.close();
       return { status: 304, headers: caching };
     }
-    // If `If-Range` names another version of the file than `etag`, sends the whole file (RFC 9110, 13.1.5). Only GET has
-    // ranges (14.2).
+    // If `If-Range` names another version of the file than `etag`, sends the whole file (RFC 9110, 13.1.5). Only GET
+    // has ranges (14.2).
     const isSame = [undefined, etag].includes(exchange.header('if-range'));
     const asked = isSame && exchange.method === 'GET' ? exchange.header('range') : undefined;
     const range = rangeOf(asked, file.bytes);

@@ -36,8 +36,8 @@ export const attachmentPath = text('An attachment').refine(
 );
 
 /**
- * Returns the schema of a member that is a time with its zone. The parsed value is in Unix milliseconds. A date alone is
- * refused.
+ * Returns the schema of a member that is a time with its zone. The parsed value is in Unix milliseconds. A date alone
+ * is refused.
  */
 function moment(name: string) {
   const error = `\`${name}\` must be a time with its zone, as in 2026-01-31T09:30:00Z or 2026-01-31T09:30:00+02:00.`;

@@ -161,10 +161,10 @@ export interface EventFeed {
   /**
    * Returns the position for a client's offset; without an offset, the newest position. With `changes`, also records
    * that a client wants changes. A bare row id with `changes` means all later rows, but only changes from now on.
-   * Throws 410 `after_unknown` if the row id is above the highest one ever used (decision G3), or may be one of a chat.db
-   * that was replaced (decision C5), 410 `offset_expired` for
-   * an offset of another generation or before the oldest kept change, 404 `changes_disabled` if the configuration
-   * disables changes, and 503 while chat.db is unavailable.
+   * Throws 410 `after_unknown` if the row id is above the highest one ever used (decision G3), or may be one of a
+   * chat.db that was replaced (decision C5), 410 `offset_expired` for an offset of another generation or before the
+   * oldest kept change, 404 `changes_disabled` if the configuration disables changes, and 503 while chat.db is
+   * unavailable.
    */
   resolve(offset: ClientOffset | undefined, options?: FeedOptions): Offset | Promise<Offset>;
   /**

@@ -68,8 +68,8 @@ export async function addKey(name: string, options: AddOptions, service: Served)
     ...(maxWait !== undefined && { max_wait_s: maxWait }),
   };
   const what = preset === undefined ? { scopes: scope ?? [] } : { preset };
-  // Only the service knows its port: an option may have set it, or the system may have chosen it. Whatever can fail comes
-  // before the key is made, because its secret is shown only once.
+  // Only the service knows its port: an option may have set it, or the system may have chosen it. Whatever can fail
+  // comes before the key is made, because its secret is shown only once.
   const url = (await client.status()).url ?? serviceUrl(options, service);
   const config = localConfiguration(options, service);
   const key = await client.keys.add({ name, ...settings, ...what } satisfies NewKeyOptions);

@@ -1,5 +1,5 @@
-// The reference page: Swagger UI over this service's own document. Makes no requests to other hosts, and none at all but
-// for its own state until somebody switches them on.
+// The reference page: Swagger UI over this service's own document. Makes no requests to other hosts, and none at all
+// but for its own state until somebody switches them on.
 
 import type { StatusReport } from '../../../core/model/status.ts';
 import { call } from '../service/api.ts';

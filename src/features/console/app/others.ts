@@ -1,4 +1,5 @@
-// The smaller views and the palette. They load together, because a few large files compress better than many small ones.
+// The smaller views and the palette. They load together, because a few large files compress better than many small
+// ones.
 
 export * as approvals from '../views/approvals/approvals.tsx';
 export * as audit from '../views/audit/audit.tsx';

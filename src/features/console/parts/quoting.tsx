@@ -24,7 +24,10 @@ export const Names = ({ names }: { readonly names: readonly string[] }): VNode =
   <>{names.length < 2 ? names[0] : names.map((name, index) => [index > 0 && ', ', <bdi key={name}>{name}</bdi>])}</>
 );
 
-/** Names in a sentence, such as "Ana, Ben and Cho". Each keeps its own direction, and its invisible characters are marked. */
+/**
+ * Names in a sentence, such as "Ana, Ben and Cho". Each keeps its own direction, and its invisible characters are
+ * marked.
+ */
 export const NameList = ({ names }: { readonly names: readonly string[] }): VNode => (
   <>
     {names.map((name, index) => [

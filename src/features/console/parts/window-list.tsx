@@ -39,8 +39,8 @@ function reveal(scroller: Element, top: number, room: number): void {
 }
 
 /**
- * Rows that stay in view keep their elements, so that a focused row keeps the focus. When items appear above, scrolls by
- * their height, so that visible items do not move on the screen; not at the top of the list.
+ * Rows that stay in view keep their elements, so that a focused row keeps the focus. When items appear above, scrolls
+ * by their height, so that visible items do not move on the screen; not at the top of the list.
  */
 export function WindowList<Item>(props: WindowListProps<Item>): VNode {
   const { id, regionLabel, label, head, items, height, keyOf, row, handle = null, reachEnd } = props;

@@ -14,7 +14,9 @@ export const symbolOf = ({ emoji, reaction_type: type }: Pick<Reaction, 'emoji' 
 export const isNotice = ({ details }: { readonly details?: { readonly kind: string } | undefined }): boolean =>
   details !== undefined && (EVENT_KINDS.has(details.kind) || details.kind === 'other');
 
-/** Returns the text as written, or a sentence if there is no text. Returns "" if a card or a picture shows the content. */
+/**
+ * Returns the text as written, or a sentence if there is no text. Returns "" if a card or a picture shows the content.
+ */
 export function textOf({ body, attachments, details }: Pick<Message, 'body' | 'attachments' | 'details'>): string {
   if (details === undefined) return body;
   const { kind, sentence, parts = [], link, poll, app } = details;

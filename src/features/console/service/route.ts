@@ -7,7 +7,9 @@ export interface Route {
   readonly query: URLSearchParams;
 }
 
-/** A view. Its element stays in the document once it is made. `show` is called whenever the address leads to the view. */
+/**
+ * A view. Its element stays in the document once it is made. `show` is called whenever the address leads to the view.
+ */
 export interface View {
   readonly root: HTMLElement;
   readonly show: (route: Route) => unknown;

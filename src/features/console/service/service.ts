@@ -88,8 +88,8 @@ export function readKeys(options?: Asked): Promise<readonly KeyRecord[]> {
 }
 
 /**
- * Returns the limited keys. Requests them unless the answer to an earlier request is still valid. With a limited key, or
- * if the service has none or refuses the request, returns the last known keys.
+ * Returns the limited keys. Requests them unless the answer to an earlier request is still valid. With a limited key,
+ * or if the service has none or refuses the request, returns the last known keys.
  */
 export async function knownKeys(options: Asked = { isByItself: true }): Promise<readonly KeyRecord[]> {
   if (!mayOwn('listKeys')) return keys;

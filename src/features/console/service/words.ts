@@ -9,7 +9,9 @@ import { today } from './today.ts';
 export const personOf = (address: string, names: Names = {}): string =>
   Object.hasOwn(names, address) ? (names[address] ?? address) : address;
 
-/** Returns a formatter. It is made at its first use and kept, because making one takes longer than a hundred formats. */
+/**
+ * Returns a formatter. It is made at its first use and kept, because making one takes longer than a hundred formats.
+ */
 function formatter(options: Intl.DateTimeFormatOptions): (time: Date) => string {
   let format: Intl.DateTimeFormat | undefined;
   return (time) => {
@@ -55,7 +57,9 @@ export function fieldTimeOf(atMs: number): string {
   return new Date(atMs - new Date(atMs).getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, 16);
 }
 
-/** Returns the time of day (today), "Yesterday", the weekday (less than six days ago), or the date in digits (older). */
+/**
+ * Returns the time of day (today), "Yesterday", the weekday (less than six days ago), or the date in digits (older).
+ */
 export function shortTimeOf(at: string | number): string {
   const time = new Date(at);
   if (isToday(time)) return clock(time);

@@ -68,7 +68,9 @@ export async function conversions(context: ProbeContext): Promise<Observation> {
   }
 }
 
-/** Reports whether the converters work in the sandbox that attachments are converted in, and what it keeps from them. */
+/**
+ * Reports whether the converters work in the sandbox that attachments are converted in, and what it keeps from them.
+ */
 async function inSandbox({ machine, layout }: ProbeContext, folder: string): Promise<Record<string, ReportedValue>> {
   const sandbox = new Sandbox({ toolFolder: '/usr/bin', homeFolder: machine.home, log: { warn() {} } });
   const runs = async (tool: string, args: readonly string[]): Promise<boolean> => {

@@ -27,7 +27,7 @@ const MAX_AGE_MS = 60_000;
 /** How far the hub's clock may be ahead. */
 const MAX_AHEAD_MS = 5000;
 const MAX_CALLS = 64;
-/** The rest is the owner's: whoever does not read answers must not keep others out. */
+/** The rest is the owner's: a client that does not read its answers must not keep others out. */
 const MAX_OF_OTHERS = 48;
 
 /** Headers that belong to one connection, or to the hub's origin. */

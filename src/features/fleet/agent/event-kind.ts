@@ -13,8 +13,8 @@ const COMES_WITH: ReadonlySet<string> = new Set(['sent', ...VALUED.map(([name]) 
 
 /**
  * Returns what makes this event one of its kind for its message: the value that changed, so that both machines of a
- * member agree. Without such a value, the machine's own number of the change. Without a guid, the machine's row as well,
- * because the events of all such rows would have one subject.
+ * member agree. Without such a value, the machine's own number of the change. Without a guid, the machine's row as
+ * well, because the events of all such rows would have one subject.
  */
 export function kindOf(entry: LogEntry, machine: string, details: MessageDetails | undefined): string {
   const kind = kindByGuid(entry, machine, details);

@@ -30,8 +30,8 @@ interface Other {
 }
 
 /**
- * Notices another process with the name of this machine: of a copied home folder, or of a second account of this Mac. The
- * one that started later stands back, because a hub cannot tell them apart: a request could reach either.
+ * Notices another process with the name of this machine: of a copied home folder, or of a second account of this Mac.
+ * The one that started later stands back, because a hub cannot tell them apart: a request could reach either.
  */
 export class Namesake {
   readonly #parts: NamesakeParts;

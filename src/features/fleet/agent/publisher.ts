@@ -229,8 +229,8 @@ export class EventPublisher implements ConsumerTask<undefined> {
 }
 
 /**
- * Reports whether the event is older than the stream keeps. The broker then no longer remembers it, so it would come again at
- * each check, and a second Mac that downloads history would cause events.
+ * Reports whether the event is older than the stream keeps. The broker then no longer remembers it, so it would come
+ * again at each check, and a second Mac that downloads history would cause events.
  */
 function isOlder({ event, change }: LogEntry, details: MessageDetails | undefined, sinceMs: number): boolean {
   if (change === undefined && 'timestamp' in event.data) return Date.parse(event.data.timestamp) < sinceMs;

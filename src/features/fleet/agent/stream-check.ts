@@ -71,7 +71,9 @@ export class StreamCheck {
     return floor;
   }
 
-  /** Returns from which date on the stream should have every row: one older than the first backfill was never published. */
+  /**
+   * Returns from which date on the stream should have every row: one older than the first backfill was never published.
+   */
   #expectedSince(stream: StreamInfo): number {
     const { store, member, machine, clock, values } = this.#parts;
     const beganMs = Math.max(store.since(member, machine, clock.now()), Date.parse(stream.created));
@@ -98,8 +100,8 @@ export class StreamCheck {
   }
 
   /**
-   * Asks the leader. Any server answers a direct get: one that is behind, or none, because a third of the questions goes to
-   * a server that has stopped.
+   * Asks the leader. Any server answers a direct get: one that is behind, or none, because a third of the questions
+   * goes to a server that has stopped.
    */
   async #has(subject: string): Promise<boolean> {
     const { streams } = await this.#parts.connection.manager();
@@ -116,7 +118,8 @@ export class StreamCheck {
     const sinceNs = BigInt(clock.now() - backfillHours * HOUR_MS) * BigInt(NS_PER_MS);
     // The next day's messages are listed too, because clocks differ. One of the far future may be in any old row.
     const beforeNs = BigInt(clock.now() + DAY_MS) * BigInt(NS_PER_MS);
-    // A message that arrived late has a higher row id than messages dated after it, so the lowest id can be on any page.
+    // A message that arrived late has a higher row id than messages dated after it, so the lowest id can be on any
+    // page.
     let lowest = last.rowId + 1;
     let cursor: string | undefined;
     do {

@@ -18,9 +18,9 @@ interface SendClaim {
 }
 
 /**
- * Claims the Idempotency-Key `key` for `machine`, unless a machine has it: one key is one machine's, at whichever hub it is
- * repeated. A hub that finds a claim writes it again: from then on, the hub that made it cannot move it, because that
- * machine is now asked twice.
+ * Claims the Idempotency-Key `key` for `machine`, unless a machine has it: one key is one machine's, at whichever hub
+ * it is repeated. A hub that finds a claim writes it again: from then on, the hub that made it cannot move it, because
+ * that machine is now asked twice.
  */
 export async function claimSend(connection: FleetConnection, key: string, machine: string): Promise<SendClaim> {
   const bucket = await bucketOf(connection, 'claims');

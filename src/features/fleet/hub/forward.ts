@@ -45,7 +45,10 @@ export function isPassedOn(path: string): boolean {
   return PATH.test(path);
 }
 
-/** Returns the Mac, the machine if the path names one, and the path there. Names have no capitals, so case makes no other. */
+/**
+ * Returns the Mac, the machine if the path names one, and the path there. Names have no capitals, so case makes no
+ * other.
+ */
 function targetOf({ path }: Exchange) {
   const [, member = '', wanted, rest = '/'] = PATH.exec(path) ?? [];
   return { member: member.toLowerCase(), wanted: wanted?.toLowerCase(), path: rest };
@@ -62,8 +65,8 @@ export function forwardRoutes(parts: ForwardParts): readonly ServedRoute[] {
 }
 
 /**
- * Counts a request without the hub's key, by the key that it has for its Mac, until its answer has been read. Refuses it
- * if `MAX_OPEN` are open.
+ * Counts a request without the hub's key, by the key that it has for its Mac, until its answer has been read. Refuses
+ * it if `MAX_OPEN` are open.
  */
 function keepsOpen(open: Map<string, number>, exchange: Exchange): void {
   const who = `${targetOf(exchange).member} ${keyOf(exchange.request.headers)}`;

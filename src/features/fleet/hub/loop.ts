@@ -50,7 +50,7 @@ export class Loop {
 
   async #run(what: string, follow: () => Promise<void>): Promise<void> {
     const { connection, log } = this.#parts;
-    // Whoever makes this loop must have it before the first turn.
+    // The caller must have this loop before the first turn.
     await Promise.resolve();
     while (!this.#isClosed) {
       try {

@@ -82,8 +82,8 @@ export class Macs {
   }
 
   /**
-   * Returns the machine to which what only one machine of a Mac knows belongs. The broker is asked once an hour, because a
-   * hub that has just started may not have heard the first machine. Throws `broker_away`.
+   * Returns the machine to which what only one machine of a Mac knows belongs. The broker is asked once an hour,
+   * because a hub that has just started may not have heard the first machine. Throws `broker_away`.
    */
   async firstOf(id: string): Promise<string> {
     const { clock, connection } = this.#parts;

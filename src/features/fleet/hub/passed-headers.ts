@@ -30,8 +30,8 @@ const INERT = {
 } as const;
 
 /**
- * Returns the headers for the Mac. The hub's own key stays here, also where it opens nothing, such as in a Bearer token:
- * the Mac adds its owner's key.
+ * Returns the headers for the Mac. The hub's own key stays here, also where it opens nothing, such as in a Bearer
+ * token: the Mac adds its owner's key.
  */
 export function askedHeaders(
   headers: NodeJS.Dict<string | readonly string[]>,

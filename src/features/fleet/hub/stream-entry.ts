@@ -38,8 +38,8 @@ export function storedAtMs({ info }: JsMsg): number {
 }
 
 /**
- * Returns the event with its Mac. A Mac can write anything, so the members that filters read are checked; the rest reaches
- * clients as that Mac's word.
+ * Returns the event with its Mac. A Mac can write anything, so the members that filters read are checked; the rest
+ * reaches clients as that Mac's word.
  */
 function eventOf({ offset: _offset, ...event }: EventBody, mac: string): LogEntry['event'] | undefined {
   const { type, data } = event;

@@ -21,7 +21,10 @@ export class StreamPages {
     this.#parts = parts;
   }
 
-  /** Returns the events after a place, of one member or of all, and up to where they have been seen. Throws `broker_away`. */
+  /**
+   * Returns the events after a place, of one member or of all, and up to where they have been seen. Throws
+   * `broker_away`.
+   */
   async after(place: Place, limit: number, member?: string) {
     while (this.#reading >= MAX_READING) await new Promise<void>((resolve) => void this.#waiting.push(resolve));
     this.#reading += 1;
@@ -79,8 +82,8 @@ export class StreamPages {
 }
 
 /**
- * Reads at most `limit` messages that a stream has now, with a consumer of its own. `pending` is the number of all that it
- * could read, and `before` the sequence before the first.
+ * Reads at most `limit` messages that a stream has now, with a consumer of its own. `pending` is the number of all that
+ * it could read, and `before` the sequence before the first.
  */
 export async function readStream(
   { js }: FleetConnection,

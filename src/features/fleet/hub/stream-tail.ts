@@ -68,7 +68,10 @@ export class StreamTail {
     return this.#rejected;
   }
 
-  /** Reports whether no Mac's newest event can be opened, as with a key that the Macs do not have. One Mac alone may lie. */
+  /**
+   * Reports whether no Mac's newest event can be opened, as with a key that the Macs do not have. One Mac alone may
+   * lie.
+   */
   get isKeyWrong(): boolean {
     const members = [...this.#isReadable.values()];
     return members.length > 0 && !members.includes(true);

@@ -24,7 +24,7 @@ import {
 import type { WebhookTable } from './webhook-table.ts';
 
 const TICK_MS = 1500;
-/** How long an event waits for a hub with its key. One Mac that lies must not stop the others' events for ever. */
+/** How long an event waits for a hub with its key. One Mac that lies must not stop the others' events. */
 const UNREADABLE_WAIT_MS = 1000;
 const UNREADABLE_TRIES = 600;
 
@@ -34,8 +34,8 @@ export interface WebhookParts extends FleetParts {
 }
 
 /**
- * This hub's part of a webhook's deliveries. Every hub pulls from the webhook's consumer, and the broker gives one event
- * at a time to one of them, in order.
+ * This hub's part of a webhook's deliveries. Every hub pulls from the webhook's consumer, and the broker gives one
+ * event at a time to one of them, in order.
  */
 export class WebhookWorker {
   readonly #id: string;
@@ -92,7 +92,9 @@ export class WebhookWorker {
     await this.#table.write(this.#id, change);
   }
 
-  /** Changes the record unless the webhook has begun elsewhere meanwhile, which an attempt from before must not undo. */
+  /**
+   * Changes the record unless the webhook has begun elsewhere meanwhile, which an attempt from before must not undo.
+   */
   async #writeOf({ n }: WebhookRecord, change: (record: WebhookRecord) => WebhookRecord): Promise<void> {
     await this.#write((record) => (record.n === n ? change(record) : record));
   }
@@ -142,8 +144,8 @@ export class WebhookWorker {
   }
 
   /**
-   * Returns whether the stream is still the one that was delivered from. If not, the webhook begins again at the time of
-   * its last delivery: a consumer that is ahead of its stream would skip everything up to its old position.
+   * Returns whether the stream is still the one that was delivered from. If not, the webhook begins again at the time
+   * of its last delivery: a consumer that is ahead of its stream would skip everything up to its old position.
    */
   async #isInStream(known: WebhookRecord): Promise<boolean> {
     const { connection, tail } = this.#parts;
@@ -187,8 +189,8 @@ export class WebhookWorker {
   }
 
   /**
-   * Tells the broker, again and again, that this hub works on its event, and the other hubs how far it is. After a sleep it
-   * drops the event, and what has arrived meanwhile: the broker has given it to another hub.
+   * Tells the broker, again and again, that this hub works on its event, and the other hubs how far it is. After a
+   * sleep it drops the event, and what has arrived meanwhile: the broker has given it to another hub.
    */
   #tick(): void {
     if (this.#hasSlept()) {

@@ -23,8 +23,8 @@ const NAMES = new Map<number | undefined, Kind>(
 );
 
 /**
- * Why a Mac gave no whole answer. `nobody`: the broker says that no machine got the request. `silent`: none acknowledged
- * it in time, but one may have got it. `cut`: one acknowledged it, and then was not heard any more.
+ * Why a Mac gave no whole answer. `nobody`: the broker says that no machine got the request. `silent`: none
+ * acknowledged it in time, but one may have got it. `cut`: one acknowledged it, and then was not heard any more.
  */
 export class Unanswered extends Error {
   readonly why: 'nobody' | 'silent' | 'cut';
@@ -52,8 +52,8 @@ export interface CallParts extends Omit<FleetParts, 'log'> {
 }
 
 /**
- * A connection between a hub and a machine, for one request and its answer: numbered, sealed parts in both directions. The
- * sender waits until the receiver has taken earlier parts, so a slow reader holds up nothing but its own call.
+ * A connection between a hub and a machine, for one request and its answer: numbered, sealed parts in both directions.
+ * The sender waits until the receiver has taken earlier parts, so a slow reader holds up nothing but its own call.
  */
 export class Call extends Duplex {
   readonly #parts: CallParts;
@@ -84,7 +84,7 @@ export class Call extends Duplex {
     });
     this.#offDisconnect = connection.onDisconnect(() => this.destroy(new Unanswered('cut')));
     this.#cancelTick = every(parts.clock, ALIVE_EVERY_MS, () => this.#tick());
-    // Whoever reads or writes is told, too.
+    // Ends the streams of both directions, so that their readers and writers learn it.
     this.on('error', () => {});
   }
 

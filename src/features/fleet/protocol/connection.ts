@@ -44,8 +44,8 @@ export interface ConnectionHost extends Host {
 }
 
 /**
- * A connection to the broker. When it ends, everything that waits for the broker fails at once, and a new one is made, until
- * this is closed.
+ * A connection to the broker. When it ends, everything that waits for the broker fails at once, and a new one is made,
+ * until this is closed.
  */
 export class FleetConnection {
   readonly #membership: () => Membership;
@@ -156,7 +156,7 @@ export class FleetConnection {
     for (const run of this.#onConnect) run();
   }
 
-  /** Logs what the broker refuses, once for each kind: whoever asked may not be told. */
+  /** Logs what the broker refuses, once for each kind, because the caller may never learn it. */
   async #logRefusals(nc: NatsConnection): Promise<void> {
     const known = new Set<string>();
     for await (const status of nc.status()) {
@@ -191,8 +191,8 @@ export class FleetConnection {
 }
 
 /**
- * Returns the servers in random order, and last the one that was lost: while it stands still, it takes connections and says
- * nothing.
+ * Returns the servers in random order, and last the one that was lost: while it stands still, it takes connections and
+ * says nothing.
  */
 function inTurn(servers: readonly string[], lost: string): readonly string[] {
   const placed = servers.map((server) => [server.endsWith(`//${lost}`) ? 1 : Math.random(), server] as const);
@@ -200,8 +200,8 @@ function inTurn(servers: readonly string[], lost: string): readonly string[] {
 }
 
 /**
- * Connects to one of the servers. The client's own reconnecting would keep what waits for the broker waiting, and send old
- * messages late. Refuses a server without streams, such as the one that Debian's package starts by itself.
+ * Connects to one of the servers. The client's own reconnecting would keep what waits for the broker waiting, and send
+ * old messages late. Refuses a server without streams, such as the one that Debian's package starts by itself.
  */
 export async function connectOnce(access: BrokerAccess, options: ConnectionOptions): Promise<NatsConnection> {
   const nc = await connect({ ...options, ...accessOptions(access), reconnect: false });

@@ -1,4 +1,6 @@
-/** The form of a member's name. Without capitals and dots, so that no member has a hub's inbox or another's subjects. */
+/**
+ * The form of a member's name. Without capitals and dots, so that no member has a hub's inbox or another's subjects.
+ */
 export const MEMBER = /^[a-z0-9-]{1,32}$/;
 /** The form of a machine's name. */
 export const MACHINE = /^[a-z0-9-]{1,40}$/;

@@ -103,8 +103,8 @@ export interface MachineReport {
 }
 
 /**
- * Asks all machines, and returns what comes within `ms` milliseconds. A machine can report only for its own member. Reads
- * only the first `MAX_MACHINES` answers for each member.
+ * Asks all machines, and returns what comes within `ms` milliseconds. A machine can report only for its own member.
+ * Reads only the first `MAX_MACHINES` answers for each member.
  */
 export async function who(
   {

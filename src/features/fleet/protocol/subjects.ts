@@ -91,13 +91,17 @@ const DOUBTS: ReadonlySet<string> = new Set([
 
 /**
  * Ends the messages of a consumer as soon as it is in doubt, so that their reader asks for it again. The client itself
- * would pull from a lost consumer for ever, and wait up to ten seconds between its questions for one without a leader.
+ * would pull from a lost consumer without end, and wait up to ten seconds between its questions for one without a
+ * leader.
  */
 export async function endInDoubt(messages: ConsumerMessages): Promise<void> {
   for await (const { type } of messages.status()) if (DOUBTS.has(type)) messages.stop();
 }
 
-/** Reports whether the broker has this event already. Code 10077 also means a full stream: only the text tells them apart. */
+/**
+ * Reports whether the broker has this event already. Code 10077 also means a full stream: only the text tells them
+ * apart.
+ */
 export function isTaken(error: unknown): boolean {
   return error instanceof JetStreamApiError && /maximum messages per subject/.test(error.message);
 }

@@ -16,8 +16,8 @@ export function managerOf(connection: NatsConnection): Promise<JetStreamManager>
 }
 
 /**
- * Connects as the member, or as a hub whose name ends with `id`. Calls `onCertificateEnd` like `BrokerAccess`. Throws what
- * the NATS client throws.
+ * Connects as the member, or as a hub whose name ends with `id`. Calls `onCertificateEnd` like `BrokerAccess`. Throws
+ * what the NATS client throws.
  */
 export function connectAs(
   membership: Membership,

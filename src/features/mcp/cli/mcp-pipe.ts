@@ -50,7 +50,8 @@ export class McpPipe {
   }
 
   /**
-   * Passes on one line from the client; undefined stands for a line that is too long. Writes the answer when it arrives.
+   * Passes on one line from the client; undefined stands for a line that is too long. Writes the answer when it
+   * arrives.
    */
   pass(line: string | undefined): void {
     if (line?.trim() === '') return;

@@ -9,7 +9,9 @@ import { shortLine } from '../../../core/tools/visible.ts';
 const ADDED_BY_CLIENTS: ReadonlySet<string> = new Set(['toolcallid', 'sessionid', 'action', 'chatinput', 'tool']);
 /** Maximum number of unknown arguments that an answer names. */
 const MAX_NAMED = 10;
-/** Maximum number of unknown arguments that are compared with those of the tool. 60,000 would take more than a second. */
+/**
+ * Maximum number of unknown arguments that are compared with those of the tool. 60,000 would take more than a second.
+ */
 const MAX_COMPARED = 100;
 
 /** The arguments of one call, and the names of those that the tool does not have. */
@@ -79,7 +81,9 @@ function isLeftOut(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
-/** Returns a value in the JSON type that the schema asks for, if no information is lost. Otherwise returns the value. */
+/**
+ * Returns a value in the JSON type that the schema asks for, if no information is lost. Otherwise returns the value.
+ */
 function readAs(type: z.core.$ZodType, value: unknown): unknown {
   switch (coreOf(type)) {
     case 'string':

@@ -8,7 +8,9 @@ const VERSION = 5;
 /** Added to `VERSION` for an index built with `by_kind`. Such an index also contains messages of apps (decision U5). */
 const BY_KIND = 1000;
 
-/** `begun` has the row that is being decoded, if any, and `skipped` the rows that are not decoded (`skipped-rows.ts`). */
+/**
+ * `begun` has the row that is being decoded, if any, and `skipped` the rows that are not decoded (`skipped-rows.ts`).
+ */
 const SKIPPED_TABLES = `
   CREATE TABLE IF NOT EXISTS begun (one INTEGER PRIMARY KEY CHECK (one = 1), row INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS skipped (row INTEGER PRIMARY KEY) STRICT;

@@ -52,8 +52,8 @@ function namesOf({ path, row }: StoredAttachment): readonly string[] {
 }
 
 /**
- * Returns the texts of a message besides the body, such as a link's title. Decodes the row's content only if `hasMore` is
- * true or a file may have a transcript, because most rows have nothing besides their text.
+ * Returns the texts of a message besides the body, such as a link's title. Decodes the row's content only if `hasMore`
+ * is true or a file may have a transcript, because most rows have nothing besides their text.
  */
 function textsOf(
   snapshot: Snapshot,

@@ -41,9 +41,9 @@ export type RowsAgain = { readonly first: number; readonly last: number } | null
 export type WalkPosition = Pick<Progress, 'next' | 'again'>;
 
 /**
- * Decodes and indexes messages on a separate connection to search.db, in the reader thread if there is one. Callers make
- * sure that the session's connection writes nothing meanwhile. Decodes outside of transactions, because each row is
- * noted before it is decoded.
+ * Decodes and indexes messages on a separate connection to search.db, in the reader thread if there is one. Callers
+ * make sure that the session's connection writes nothing meanwhile. Decodes outside of transactions, because each row
+ * is noted before it is decoded.
  */
 export class IndexWriter {
   readonly #source: Pick<SearchedSource, 'searchable'>;

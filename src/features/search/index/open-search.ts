@@ -21,8 +21,8 @@ const disabled: RunningSearch = {
 };
 
 /**
- * Opens search. `work` calls the reader thread; if there is none, it is the source of the messages, and the work is done
- * in this thread. If search is off, deletes the index and does not load the code of search.
+ * Opens search. `work` calls the reader thread; if there is none, it is the source of the messages, and the work is
+ * done in this thread. If search is off, deletes the index and does not load the code of search.
  */
 export async function openSearch(
   isEnabled: boolean,

@@ -90,8 +90,8 @@ async function list(
 }
 
 /**
- * Checks the documents from the end of the previous block to the end of these rows, so that no second between two blocks
- * is left out. If the message of a document was deleted or has moved, passes the document to `repair`.
+ * Checks the documents from the end of the previous block to the end of these rows, so that no second between two
+ * blocks is left out. If the message of a document was deleted or has moved, passes the document to `repair`.
  */
 async function compare(
   { documents, source, pace, repair }: WalkParts,

@@ -15,8 +15,8 @@ export function isAsked(conversations: readonly string[]): boolean {
 }
 
 /**
- * The alternatives that a term stands for: consecutive tokens, or one of several numbers. If `isBegun`, the last token is the beginning
- * of a word.
+ * The alternatives that a term stands for: consecutive tokens, or one of several numbers. If `isBegun`, the last token
+ * is the beginning of a word.
  */
 export interface Sequence {
   readonly tokens: readonly string[];

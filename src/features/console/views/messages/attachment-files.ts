@@ -42,7 +42,9 @@ export function attachmentOf(message: string, known: Partial<AttachmentDetails>,
   };
 }
 
-/** Types of files that the page can show, by file extension. SVG is not among them, because it could contain a script. */
+/**
+ * Types of files that the page can show, by file extension. SVG is not among them, because it could contain a script.
+ */
 const TYPES: Readonly<Record<string, string>> = {
   avif: 'image/avif',
   gif: 'image/gif',
@@ -94,7 +96,9 @@ let keptBytes = 0;
 
 const SHOWN = new Set(Object.values(TYPES));
 
-/** Returns the type of a file by its extension, else the one that Messages has for it, if the page can show that type. */
+/**
+ * Returns the type of a file by its extension, else the one that Messages has for it, if the page can show that type.
+ */
 export function typeOf(name: string, stored?: string | null): string | undefined {
   const ending = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   if (Object.hasOwn(TYPES, ending)) return TYPES[ending];

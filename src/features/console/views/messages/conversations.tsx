@@ -19,7 +19,10 @@ type ListItem = Signal<Conversation>;
 
 /** The next page loads if the visible items are closer than this to the end of the list, in pixels. */
 const NEAR = 400;
-/** Items enter and leave the document in groups of this size. At least one group more is on each side of the visible ones. */
+/**
+ * Items enter and leave the document in groups of this size. At least one group more is on each side of the visible
+ * ones.
+ */
 const GROUP = 3;
 /** The height of an item before one has been measured, in pixels. */
 const USUAL = 68;

@@ -68,7 +68,9 @@ class Thread {
     this.#sizes.observe(list);
   }
 
-  /** Shows the newest messages of a conversation, or those from `wanted` on, which gets the focus unless `isPreview`. */
+  /**
+   * Shows the newest messages of a conversation, or those from `wanted` on, which gets the focus unless `isPreview`.
+   */
   async open(id: string, wanted?: Message, isPreview = false): Promise<void> {
     this.close();
     this.#list.replaceChildren();

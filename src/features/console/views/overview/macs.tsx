@@ -81,8 +81,8 @@ function rowsOf(mac: HubMac): readonly VNode[] {
 }
 
 /**
- * Returns the address of the Mac's console. While its first machine is away, that of the machine that answers for it, because
- * the other's ids mean nothing there.
+ * Returns the address of the Mac's console. While its first machine is away, that of the machine that answers for it,
+ * because the other's ids mean nothing there.
  */
 function addressOf({ id, machines }: HubMac): string {
   const answering = machines.find(({ state }) => state === 'present');

@@ -84,7 +84,7 @@ export class Call extends Duplex {
     });
     this.#offDisconnect = connection.onDisconnect(() => this.destroy(new Unanswered('cut')));
     this.#cancelTick = every(parts.clock, ALIVE_EVERY_MS, () => this.#tick());
-    // Ends the streams of both directions, so that their readers and writers learn it.
+    // Without a listener an error would end the process. Readers and writers get it too.
     this.on('error', () => {});
   }
 

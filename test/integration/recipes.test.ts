@@ -260,7 +260,7 @@ describe('the auto-reply bot answers, and only what it should', () => {
     ['has expired', { latest: 'new', ...gone }],
     ['has expired at a hub', { resume: 'new', latest: 'newer', ...gone }],
     ['is gone with its database', { highest_row_id: 'new', ...gone }],
-  ] as const)
+  ] as const) {
     python(`in Python, where the service says after its place ${what}; a wrong key ends it`, async () => {
       const folder = join(root, what);
       mkdirSync(folder);
@@ -290,6 +290,7 @@ describe('the auto-reply bot answers, and only what it should', () => {
         replaced.close();
       }
     });
+  }
 
   test('in TypeScript, checked against the types of the package, with the service killed in between', async () => {
     const folder = join(root, 'bot');

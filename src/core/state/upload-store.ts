@@ -156,8 +156,9 @@ export class UploadStore {
     const share = keyId === OWNER ? 1 : LIMITED_SHARE;
     const counts = (one: string): boolean => keyId === OWNER || one !== OWNER;
     const bytes = this.#bytesOf(counts) + this.#parts.keptBytes();
-    if (bytes > MAX_KEPT_BYTES * share || this.#kept(counts).length > MAX_FILES * share)
+    if (bytes > MAX_KEPT_BYTES * share || this.#kept(counts).length > MAX_FILES * share) {
       throw problem('no_room_for_upload');
+    }
   }
 
   #kept(isMeant: (keyId: string) => boolean): readonly Taken[] {

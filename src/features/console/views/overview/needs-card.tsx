@@ -47,7 +47,7 @@ export function NeedsCard({ status, approvals = [], webhooks = [], host, again }
       ) : (
         <ul class="todo" {...place}>
           {rows.map(({ item, isGone }) => (
-            <li key={item.key} inert={isGone}>
+            <li key={String(item.key)} inert={isGone}>
               {item}
             </li>
           ))}

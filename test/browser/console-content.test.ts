@@ -46,13 +46,13 @@ const seen = (selector: string, hasText?: string | RegExp) =>
 
 /** Returns on which side of its bubble the tail of the message with a text is. */
 async function tailOf(text: string): Promise<unknown> {
-  const found = await there().page.waitForFunction(`(() => {
+  await seen('.msg.tail .body', text);
+  return there().page.evaluate(`(() => {
     const bodies = [...document.querySelectorAll('#message-list .msg.tail .body')];
     const body = bodies.find((one) => one.textContent.includes('${text}'));
-    const { left, right } = body === undefined ? {} : getComputedStyle(body, '::after');
-    return body && { left, right };
+    const { left, right } = getComputedStyle(body, '::after');
+    return { left, right };
   })()`);
-  return found.jsonValue();
 }
 
 describe('what is more than text in a conversation', () => {
@@ -155,15 +155,17 @@ describe('what is more than text in a conversation', () => {
     };
     await page.route('**/api/v1/scheduled/*', lose);
     await change('The first words', 'The second words');
-    await page.locator('#toast', { hasText: /^Changed$/ }).waitFor();
+    const isLeft = page.locator('#toast', { hasText: 'Changed. The old message may still be sent' });
+    await isLeft.waitFor();
     expect(await texts()).toEqual(['The second words']);
+    await later('The first words').waitFor({ state: 'detached' });
     await page.unroute('**/api/v1/scheduled/*');
     await page.route('**/api/v1/scheduled/*', (route) => route.abort());
     await change('The second words', 'The third words');
-    await page.locator('#toast', { hasText: 'the old message may still be sent' }).waitFor();
+    await later('The third words').waitFor();
+    await isLeft.waitFor();
     expect(await texts()).toEqual(['The second words', 'The third words']);
     await later('The second words').waitFor();
-    await later('The third words').waitFor();
     await page.unroute('**/api/v1/scheduled/*');
     for (const text of ['The second words', 'The third words']) {
       await later(text).getByRole('button', { name: 'Cancel' }).click();

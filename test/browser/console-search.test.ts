@@ -141,15 +141,16 @@ describe('the search box of the console', () => {
     const hit = page.locator('#hit-list button', { hasText: 'The kettle is' });
     await page.fill('#search', 'from:me xylophone kettl');
     await page.keyboard.press('Enter');
-    await none.getByText('Only messages that match the filters were searched.').waitFor();
-    await none.getByRole('button', { name: 'Search without from:me' }).click();
-    await none.getByText('All messages and the names of people and groups were searched.').waitFor();
-    await none.getByRole('button', { name: 'Search without xylophone' }).click();
-    await none.getByRole('heading', { name: 'Nothing found for “kettl”' }).waitFor();
+    await none.getByRole('heading', { name: 'Nothing found for “from:me xylophone kettl”' }).waitFor();
     expect(await there().faults()).toEqual([]);
-    await none.getByRole('button', { name: 'Also find longer words' }).click();
+    const without = (term: string) => none.getByRole('button', { name: `Search without ${term}` });
+    await without('from:me').click();
+    await without('from:me').waitFor({ state: 'detached' });
+    await none.getByText('All messages were searched.').waitFor();
+    await without('xylophone').click();
     await hit.first().waitFor();
-    expect(asked.splice(0)).toEqual(['from:me xylophone kettl', 'xylophone kettl', 'kettl', 'kettl*']);
+    // The last word may go on.
+    expect(asked.splice(0)).toEqual(['from:me xylophone kettl', 'xylophone kettl*', 'kettl*']);
     const headers = { 'postern-search-complete': 'false; from=2021-03-04' };
     await page.route(SEARCH, (route) => route.fulfill({ json: [], headers }), { times: 1 });
     await page.fill('#search', 'kettle');

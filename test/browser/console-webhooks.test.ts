@@ -217,7 +217,7 @@ describe('webhooks in the console', () => {
         await page.locator('.note.bad').getByRole('button', { name: 'Deliver it again' }).click();
         await stored(`/${id}/deliveries?include=tries`, 'redelivered_at');
         await page.reload();
-        await row.filter({ hasText: 'Delivered again' }).locator('summary .yes').waitFor();
+        await row.filter({ hasText: 'Delivered again' }).locator('summary .state.good').waitFor();
       } finally {
         await receiver.close();
       }

@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { KeyRecord } from '../../../client/key-types.ts';
+import { Button } from '../parts/parts.tsx';
 import { call, currentKey, statusOf } from '../service/api.ts';
 import { type AddressKey, isRemembered, keepKey, keptKey, takeFromAddress } from '../service/kept-key.ts';
 import { reasonOf } from '../service/words.ts';
@@ -106,25 +107,17 @@ export function Offer(): VNode {
       <p id="offer-text" class="grow" role="alert">
         {text}
       </p>
-      <button
-        id="take-key"
-        type="button"
-        class="btn first"
-        hidden={key === undefined}
-        onClick={() => key !== undefined && signInWith(key)}
-      >
+      <Button kind="first" id="take-key" hidden={key === undefined} run={() => key !== undefined && signInWith(key)}>
         {name !== undefined && `Sign in with ${name}`}
-      </button>
-      <button
+      </Button>
+      <Button
         id="dismiss-offer"
-        type="button"
-        class="btn"
-        onClick={() => {
+        run={() => {
           offered.value = undefined;
         }}
       >
         Close
-      </button>
+      </Button>
     </section>
   );
 }

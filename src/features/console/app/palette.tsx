@@ -7,7 +7,6 @@ import { typeAhead } from '../parts/catch-letters.ts';
 import { isComposing } from '../parts/composing.ts';
 import { Icon } from '../parts/parts.tsx';
 import { Quoting } from '../parts/quoting.tsx';
-import { copy } from '../parts/toast.ts';
 import { opened } from '../parts/view.tsx';
 import { type Entry, hasWords, suggestions } from '../service/directory.ts';
 import { type NavigationItem, navigationItems } from '../service/navigation.ts';
@@ -77,13 +76,6 @@ function actions(): readonly Choice[] {
       text: isDark ? 'Switch to light' : 'Switch to dark',
       detail: 'Theme',
       run: () => keepPreference('scheme', isDark ? 'light' : 'dark', 'auto'),
-    },
-    {
-      group: 'Actions',
-      icon: 'copy',
-      text: 'Copy the address of this view',
-      detail: '',
-      run: () => copy(location.href),
     },
     { group: 'Actions', icon: 'info', text: 'Keyboard shortcuts', detail: '', keys: '?', run: showShortcuts },
   ];

@@ -2,6 +2,7 @@
 
 import type { VNode } from 'preact';
 import { typeAhead } from '../parts/catch-letters.ts';
+import { Button } from '../parts/parts.tsx';
 import { opened } from '../parts/view.tsx';
 import { navigationItems } from '../service/navigation.ts';
 import { MODIFIER } from '../service/preferences.ts';
@@ -95,9 +96,7 @@ export function showShortcuts(): void {
           ])}
         </dl>
         <div class="acts">
-          <button type="button" class="btn" onClick={() => dialog.close()}>
-            Close
-          </button>
+          <Button run={() => dialog.close()}>Close</Button>
         </div>
       </div>
     </dialog>,

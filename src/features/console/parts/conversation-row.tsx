@@ -47,9 +47,11 @@ export function ConversationRow(props: Props): VNode {
         </span>
         {address !== undefined && <bdi class="quiet small cut">{address}</bdi>}
         <span class="last">
-          {isFailed && <span class="state bad">Not delivered:</span>}
-          {hasFailed && !isFailed && <span class="state bad">One was not delivered.</span>}
-          {(isFailed || hasFailed) && ' '}
+          {(isFailed || hasFailed) && (
+            <>
+              <span class="state bad">{isFailed ? 'Not delivered:' : 'One was not delivered.'}</span>{' '}
+            </>
+          )}
           {!isFailed && who !== undefined && (
             <>
               <bdi>{who}</bdi>:{' '}

@@ -122,9 +122,7 @@ const Notes = ({ marks, isChanged, approval: { members, new_contact: isNew } }: 
     )}
     {isNew === true && (
       <Note kind="warn">
-        <p>
-          {members.length > 1 ? 'You have never written to this group.' : 'You have never written to this address.'}
-        </p>
+        <p>{`You have never written to this ${members.length > 1 ? 'group' : 'address'}.`}</p>
       </Note>
     )}
   </div>

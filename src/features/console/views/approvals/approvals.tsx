@@ -197,16 +197,18 @@ function Approvals(): VNode {
   );
 }
 
-const ABOUT = 'Sends that need your decision appear here and in the menu bar.';
-
-const None = (): VNode =>
-  names.value.size > 0 ? (
-    <Empty icon="hand" title="No messages are waiting for approval" text={ABOUT} />
-  ) : (
-    <Empty icon="hand" title="No messages are waiting for approval" text={`${ABOUT} To try it, give an agent a key:`}>
-      <CodeLine text={commandOf('keys add agent --preset assistant --send "Ana Silva"')} />
+function None(): VNode {
+  const isNew = names.value.size === 0;
+  return (
+    <Empty
+      icon="hand"
+      title="No messages are waiting for approval"
+      text={`Sends that need your decision appear here and in the menu bar.${isNew ? ' To try it, give an agent a key:' : ''}`}
+    >
+      {isNew && <CodeLine text={commandOf('keys add agent --preset assistant --send "Ana Silva"')} />}
     </Empty>
   );
+}
 
 const DecidedCard = (): VNode => (
   <Card

@@ -84,7 +84,7 @@ const ClosedNotes = ({ keys, again }: ListProps): VNode => (
                 await again();
               }}
             >
-              {joined.length === 1 ? 'Allow the group with the new member' : 'Allow the group with the new members'}
+              {`Allow the group with the new ${joined.length === 1 ? 'member' : 'members'}`}
             </Button>
           </p>
         </Note>

@@ -42,7 +42,7 @@ const SENDS: Readonly<Record<KeyCheck['send'], string>> = {
 const Answer = ({ read, send, reason, members }: KeyCheck): VNode => (
   <Note {...(send === 'allowed' && { kind: 'accent' })}>
     <p>
-      {read ? 'It may read this conversation. ' : 'It may not read this conversation. '}
+      {`It may ${read ? '' : 'not '}read this conversation. `}
       {SENDS[send]}
       {reason === 'scope_missing' && ' The key may not send at all.'}
     </p>

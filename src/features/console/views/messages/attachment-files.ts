@@ -3,8 +3,7 @@
 import type { AttachmentDetails } from '../../../../core/model/details.ts';
 import { bytesAt, statusOf } from '../../service/api.ts';
 
-/** Limits of the files that the page keeps to show them again. The newest one is kept, whatever its size. */
-const KEPT = 100;
+/** How much the page keeps of files that it has shown. The newest file is kept, whatever its size. */
 const KEPT_BYTES = 100_000_000;
 
 /** An attachment as the page shows it. */
@@ -13,7 +12,7 @@ export interface Attachment {
   readonly path: string;
   /** The path of its bytes in the API. */
   readonly at: string;
-  /** Infinite if the size is not known. Messages counts no bytes of a Genmoji. */
+  /** Infinite if the size is not known, or 0, as Messages has it for a Genmoji. */
   readonly bytes: number;
   /** Undefined if the page cannot show the type. */
   readonly type: string | undefined;
@@ -32,7 +31,7 @@ export function attachmentOf(message: string, known: Partial<AttachmentDetails>,
     name,
     path: path ?? name,
     at: `messages/${encodeURIComponent(message)}/attachments/${n}`,
-    bytes: bytes || Number.POSITIVE_INFINITY,
+    bytes: bytes ?? Number.POSITIVE_INFINITY,
     type: typeOf(name, type),
     isHere: state === 'available',
     transcript,
@@ -130,7 +129,7 @@ async function load(path: string, { at, type = '' }: Attachment, isByItself: boo
   const { size } = answer.bytes;
   keptBytes += size;
   for (const [oldest, { address, size: freed }] of kept) {
-    if (kept.size < KEPT && keptBytes <= KEPT_BYTES) break;
+    if (keptBytes <= KEPT_BYTES) break;
     kept.delete(oldest);
     keptBytes -= freed;
     URL.revokeObjectURL(address);

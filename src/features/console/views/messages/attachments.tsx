@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { bytesOf } from '../../../../core/model/figures.ts';
-import { Button, classes, Icon } from '../../parts/parts.tsx';
+import { Button, classes, Icon, IconButton } from '../../parts/parts.tsx';
 import { reported } from '../../parts/toast.ts';
 import { opened } from '../../parts/view.tsx';
 import { bytesAt, statusOf } from '../../service/api.ts';
@@ -62,7 +62,7 @@ function FileButton({ attachment, note, run }: FileProps): VNode {
       isBusy.value = false;
     }
   };
-  const about = said.value ?? (Number.isFinite(bytes) ? bytesOf(bytes) : undefined);
+  const about = said.value ?? (bytes > 0 && Number.isFinite(bytes) ? bytesOf(bytes) : undefined);
   return (
     <button type="button" class="bubble bare doc" title={path} disabled={isBusy.value} onClick={() => void clicked()}>
       <span class="ext" aria-hidden="true">
@@ -164,10 +164,12 @@ function Voice({ attachment }: Pick<Props, 'attachment'>): VNode {
       ) : source.value !== '' ? (
         <Player kind="audio" attachment={attachment} source={source.value} broken={isBroken} />
       ) : (
-        <PlayButton
-          attachment={attachment}
-          play={(address) => {
-            source.value = address;
+        <IconButton
+          kind=""
+          icon="play"
+          label={`Play ${name}`}
+          run={async () => {
+            source.value = await addressOf(attachment);
           }}
         />
       )}
@@ -178,36 +180,6 @@ function Voice({ attachment }: Pick<Props, 'attachment'>): VNode {
         </p>
       )}
     </div>
-  );
-}
-
-interface PlayProps extends Pick<Props, 'attachment'> {
-  readonly play: (address: string) => void;
-}
-
-function PlayButton({ attachment, play }: PlayProps): VNode {
-  const isBusy = useSignal(false);
-  const note = useSignal('');
-  const clicked = async (): Promise<void> => {
-    isBusy.value = true;
-    try {
-      play(await addressOf(attachment));
-    } catch (error) {
-      note.value = reasonOf(error);
-    }
-    isBusy.value = false;
-  };
-  return (
-    <button
-      type="button"
-      class="btn icon"
-      title={attachment.path}
-      aria-label={`Play ${attachment.name}`}
-      disabled={isBusy.value}
-      onClick={() => void clicked()}
-    >
-      {note.value || <Icon name="play" />}
-    </button>
   );
 }
 

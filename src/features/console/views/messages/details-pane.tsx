@@ -11,7 +11,7 @@ import { CodeLine, Icon, IconButton, Tag } from '../../parts/parts.tsx';
 import { Names } from '../../parts/quoting.tsx';
 import { copy } from '../../parts/toast.ts';
 import { curlOf } from '../../service/api.ts';
-import { isGroup, nameOf, namesOf, peopleIn } from '../../service/directory.ts';
+import { isGroup, nameOf, peopleIn } from '../../service/directory.ts';
 import { ALL_PARTS, isOwner, knownKeys } from '../../service/service.ts';
 import { addressIn, personOf } from '../../service/words.ts';
 import { ConversationFiles } from './conversation-files.tsx';
@@ -32,9 +32,7 @@ export function Details({ conversation }: Props): VNode {
     <>
       <section class="who">
         <Faces people={peopleIn(conversation)} size="xl" />
-        <h2 dir="auto">
-          <Names names={namesOf(conversation)} />
-        </h2>
+        <h2 dir="auto">{nameOf(conversation)}</h2>
         <p class="quiet small">
           {about.map((text, index) => (
             <Fragment key={text}>

@@ -89,8 +89,8 @@ async function cancel(id: string): Promise<void> {
 const created = repeatable();
 
 /**
- * Schedules the changed message before it cancels the old one, so that none is lost if the second request fails. Then
- * it withdraws the changed one only if Messages has the old one already.
+ * Schedules the changed message before it cancels the old one, so that none is lost if the second request fails. If
+ * Messages has the old one already, withdraws the changed one. Without an answer, both stay.
  */
 async function change(old: ScheduledSend, text: string, at: string): Promise<void> {
   const { id, to, service, fallback } = old;
@@ -98,31 +98,23 @@ async function change(old: ScheduledSend, text: string, at: string): Promise<voi
   const { scheduled: made } = await created([id, text, at], (idempotencyKey) =>
     call<{ readonly scheduled?: ScheduledSend }>('messages', { method: 'POST', idempotencyKey, body }),
   );
-  let isLeft = false;
+  if (made !== undefined) noteScheduled(made);
+  const said = made === undefined ? 'The changed message waits for approval' : 'Changed';
   try {
     await call(pathOf(id), { method: 'DELETE' });
+    forget(id);
+    toast(said);
   } catch (error) {
-    const state = await stateOf(id);
-    isLeft = state === undefined || state === 'scheduled';
-    if (state !== undefined && /^(?:sending|sent|unknown)$/.test(state)) {
-      if (made !== undefined) await call(pathOf(made.id), { method: 'DELETE' });
+    if (statusOf(error) === 409) {
+      if (made !== undefined) await cancel(made.id);
       throw error;
     }
+    readAt = Number.NEGATIVE_INFINITY;
+    await readScheduled();
+    toast(`${said}. The old message may still be sent: cancel it if it is still here.`, true);
   }
-  const said = made === undefined ? 'The changed message waits for approval' : 'Changed';
-  toast(isLeft ? `${said}, but the old message may still be sent. Cancel it if it is still here.` : said, isLeft);
-  if (!isLeft) forget(id);
-  if (made === undefined) return;
-  noteScheduled(made);
-  elements.get(made.id)?.querySelector('button')?.focus();
+  if (made !== undefined) elements.get(made.id)?.querySelector('button')?.focus();
 }
-
-/** Returns the state of a send, which is cancelled if there is none; undefined without an answer. */
-const stateOf = (id: string): Promise<string | undefined> =>
-  call<ScheduledSend>(pathOf(id)).then(
-    ({ state }) => state,
-    (error: unknown) => (statusOf(error) === 404 ? 'cancelled' : undefined),
-  );
 
 export function noteScheduled(send: ScheduledSend): void {
   waiting.value = [...waiting.value, send].toSorted((a, b) => a.send_at.localeCompare(b.send_at));

@@ -5,14 +5,11 @@ import { Button, Empty, Icon } from '../../parts/parts.tsx';
 
 /** Matches a word, a phrase or a filter of a query. */
 const TERM = /(?:-?\w+:)?["“”][^"“”]*["“”]?|\S+/g;
-const FILTER = /^(?:from|in|has|after|before):/;
 
 export interface VainSearch {
   readonly query: string;
   /** Says what the index lacks; undefined if it is complete. */
   readonly lacks: string | undefined;
-  /** The query that also finds longer words; undefined if that was asked. */
-  readonly longer: string | undefined;
 }
 
 /** Returns a sentence about what the index lacks, by the headers of an answer; undefined if it is complete. */
@@ -27,18 +24,14 @@ interface Props extends VainSearch {
   readonly clear: () => void;
 }
 
-export function SearchNone({ query, lacks, longer, search, clear }: Props): VNode {
+export function SearchNone({ query, lacks, search, clear }: Props): VNode {
   const terms = query.match(TERM) ?? [];
-  const isFiltered = terms.some((term) => FILTER.test(term));
-  const where = isFiltered
-    ? 'Only messages that match the filters were searched.'
-    : 'All messages and the names of people and groups were searched.';
   const isLong = terms.length > 1;
   return (
     <Empty
       icon="search"
-      title={isLong ? 'No message matches all of this' : `Nothing found for “${query}”`}
-      text={`${lacks ?? where}${isLong ? ' Remove what may not match:' : ''}`}
+      title={`Nothing found for “${query}”`}
+      text={`${lacks ?? 'All messages were searched.'} ${isLong ? 'Remove what may not match:' : ''}`}
     >
       {isLong && (
         <div class="filters">
@@ -57,7 +50,6 @@ export function SearchNone({ query, lacks, longer, search, clear }: Props): VNod
         </div>
       )}
       <div class="acts">
-        {longer !== undefined && <Button run={() => search(longer)}>Also find longer words</Button>}
         {lacks !== undefined && <Button run={() => search(query)}>Search again</Button>}
         <Button run={clear}>Clear search</Button>
       </div>

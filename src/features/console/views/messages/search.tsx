@@ -6,7 +6,7 @@ import type { Highlight } from '../../../../client/search-types.ts';
 import { number } from '../../../../core/model/figures.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { isComposing } from '../../parts/composing.ts';
-import { Icon } from '../../parts/parts.tsx';
+import { Button, Icon } from '../../parts/parts.tsx';
 import { pageOf, statusOf } from '../../service/api.ts';
 import { isScarce } from '../../service/budget.ts';
 import { type Entry, suggestions } from '../../service/directory.ts';
@@ -249,7 +249,7 @@ export const SearchForm = (): VNode => (
           type="search"
           autocomplete="off"
           spellcheck={false}
-          placeholder={serves('searchMessages') ? 'People and messages' : labelOfSearch()}
+          placeholder={labelOfSearch()}
           aria-label={labelOfSearch()}
           aria-describedby="search-state"
           onInput={typed}
@@ -309,7 +309,7 @@ export function Results(): VNode {
           {...vain}
           search={(query) => {
             focusSearch(query);
-            void search(query);
+            void search(unfinished(query));
           }}
           clear={() => focusSearch('')}
         />
@@ -334,15 +334,9 @@ export function Results(): VNode {
           />
         ))}
       </ul>
-      <button
-        id="more-hits"
-        type="button"
-        class="btn"
-        hidden={next.value === undefined}
-        onClick={() => void read(next.value ?? '', hits.value)}
-      >
+      <Button id="more-hits" hidden={next.value === undefined} run={() => read(next.value ?? '', hits.value)}>
         More
-      </button>
+      </Button>
     </div>
   );
 }

@@ -3,7 +3,7 @@
 
 import { signal } from '@preact/signals';
 import { createRef, type VNode } from 'preact';
-import { IconButton } from '../../parts/parts.tsx';
+import { Button, IconButton } from '../../parts/parts.tsx';
 import { call } from '../../service/api.ts';
 import { isDemo } from '../../service/service.ts';
 import { personOf, reasonOf } from '../../service/words.ts';
@@ -130,16 +130,9 @@ const Reactions = (): VNode => (
   <fieldset class="row wrap">
     <legend class="unseen">React to the last message</legend>
     {REACTIONS.map(([reaction, label, text]) => (
-      <button
-        key={reaction}
-        type="button"
-        class="btn mini"
-        data-reaction={reaction}
-        aria-label={label}
-        onClick={() => void react(reaction)}
-      >
+      <Button key={reaction} kind="mini" data-reaction={reaction} aria-label={label} run={() => react(reaction)}>
         {text}
-      </button>
+      </Button>
     ))}
   </fieldset>
 );

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { Empty } from '../../parts/parts.tsx';
+import { Button, Empty } from '../../parts/parts.tsx';
 import { may } from '../../service/service.ts';
 import { thread } from './thread.tsx';
 
@@ -24,14 +24,8 @@ export const ThreadLog = (): VNode => (
         text={may('send') ? 'Write the first one below.' : 'They appear here as they arrive.'}
       />
     </div>
-    <button
-      type="button"
-      id="newest-messages"
-      class="btn"
-      hidden={!thread.hasNewer.value}
-      onClick={() => void thread.open(thread.openId)}
-    >
+    <Button id="newest-messages" hidden={!thread.hasNewer.value} run={() => thread.open(thread.openId)}>
       Show the newest messages
-    </button>
+    </Button>
   </>
 );

@@ -68,7 +68,7 @@ interface TodoProps {
 
 const Todo = ({ icon, tone, title, text, children }: TodoProps): VNode => (
   <>
-    <span class={tone}>
+    <span class={`state ${tone}`}>
       <Icon name={icon} />
     </span>
     <div class="stack tight">
@@ -142,9 +142,9 @@ interface WebhookProps extends Pick<NeedsProps, 'again'> {
 }
 
 /** The words for a webhook that keeps its events, and for how long it does. */
-const KEPT: Readonly<Record<string, readonly [what: string, until: (behind: number) => string]>> = {
-  held: ['holds its events', (behind) => `the receiver accepts ${behind > 1 ? 'them' : 'it'}`],
-  paused: ['was paused by its receiver', () => 'you resume it'],
+const KEPT: Readonly<Record<string, readonly [what: string, until: string]>> = {
+  held: ['holds its events', 'the receiver accepts events again'],
+  paused: ['was paused by its receiver', 'you resume it'],
 };
 
 function WebhookTodo({ webhook, known, again }: WebhookProps): VNode {
@@ -152,7 +152,7 @@ function WebhookTodo({ webhook, known, again }: WebhookProps): VNode {
   const behind = known?.behind ?? 0;
   const [does, until] = KEPT[state] ?? ['fails', undefined];
   const what = dropped > 0 ? `has dropped ${counted(dropped, 'event')}` : does;
-  const kept = `${counted(Math.max(1, behind), 'event')} kept until ${until?.(behind)}.`;
+  const kept = `${counted(Math.max(1, behind), 'event')} kept until ${until}.`;
   const rest = until !== undefined ? kept : behind > 0 ? `${counted(behind, 'event')} behind.` : '';
   return (
     <Todo

@@ -12,22 +12,25 @@ import { SettingRow } from './setting-row.tsx';
 
 interface SwitchProps {
   readonly id: string;
-  readonly label: string;
+  readonly name: string;
+  readonly text: string;
   readonly isOn: boolean;
   readonly change: (isOn: boolean) => void;
 }
 
-const Switch = ({ id, label, isOn, change }: SwitchProps): VNode => (
-  <input
-    type="checkbox"
-    // biome-ignore lint/a11y/useAriaPropsForRole: a check box has its own state.
-    role="switch"
-    class="switch"
-    id={id}
-    aria-label={label}
-    defaultChecked={isOn}
-    onChange={({ currentTarget }) => change(currentTarget.checked)}
-  />
+const SwitchRow = ({ id, name, text, isOn, change }: SwitchProps): VNode => (
+  <SettingRow name={name} text={text}>
+    <input
+      type="checkbox"
+      // biome-ignore lint/a11y/useAriaPropsForRole: a check box has its own state.
+      role="switch"
+      class="switch"
+      id={id}
+      aria-label={name}
+      defaultChecked={isOn}
+      onChange={({ currentTarget }) => change(currentTarget.checked)}
+    />
+  </SettingRow>
 );
 
 export const BrowserCard = (): VNode => (
@@ -35,30 +38,27 @@ export const BrowserCard = (): VNode => (
     <SettingRow name="Theme" text="Follows the system unless you choose.">
       <ThemeChoice />
     </SettingRow>
-    <SettingRow name="Enter sends" text="Shift+Enter starts a new line.">
-      <Switch
-        id="enter-sends"
-        label="Enter sends"
-        isOn={enterSends()}
-        change={(isOn) => keepPreference('enter', isOn ? 'sends' : 'breaks', 'sends')}
-      />
-    </SettingRow>
-    <SettingRow name="Letters as shortcuts" text={`n, / and g with a letter. ${MODIFIER}K and Escape always work.`}>
-      <Switch
-        id="letters"
-        label="Letters as shortcuts"
-        isOn={hasLetters()}
-        change={(isOn) => keepPreference('letters', isOn ? 'on' : 'off', 'on')}
-      />
-    </SettingRow>
-    <SettingRow name="Keep me signed in" text="Keeps the key on this device. Otherwise it is kept only in this tab.">
-      <Switch
-        id="remembers"
-        label="Keep me signed in"
-        isOn={isRemembered()}
-        change={(isOn) => keepKey(currentKey(), isOn)}
-      />
-    </SettingRow>
+    <SwitchRow
+      id="enter-sends"
+      name="Enter sends"
+      text="Shift+Enter starts a new line."
+      isOn={enterSends()}
+      change={(isOn) => keepPreference('enter', isOn ? 'sends' : 'breaks', 'sends')}
+    />
+    <SwitchRow
+      id="letters"
+      name="Letters as shortcuts"
+      text={`n, / and g with a letter. ${MODIFIER}K and Escape always work.`}
+      isOn={hasLetters()}
+      change={(isOn) => keepPreference('letters', isOn ? 'on' : 'off', 'on')}
+    />
+    <SwitchRow
+      id="remembers"
+      name="Keep me signed in"
+      text="Keeps the key on this device. Otherwise it is kept only in this tab."
+      isOn={isRemembered()}
+      change={(isOn) => keepKey(currentKey(), isOn)}
+    />
     <SettingRow
       name={isOwner() ? 'Signed in as the owner' : 'Signed in with a limited key'}
       text={isOwner() ? 'This key may do everything.' : 'This page shows only what the key may see.'}

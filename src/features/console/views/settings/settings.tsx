@@ -6,7 +6,7 @@ import type { SearchReport } from '../../../../client/search-types.ts';
 import { number, spanOf } from '../../../../core/model/figures.ts';
 import type { ShownSetting } from '../../../../core/model/shown-setting.ts';
 import type { StatusReport } from '../../../../core/model/status.ts';
-import { CodeLine, Icon, Note, PageHead, Tag } from '../../parts/parts.tsx';
+import { Button, CodeLine, Icon, Note, PageHead, Tag } from '../../parts/parts.tsx';
 import { viewOf } from '../../parts/view.tsx';
 import { call, statusOf } from '../../service/api.ts';
 import { navigationItems, TABS } from '../../service/navigation.ts';
@@ -103,16 +103,15 @@ function Settings(): VNode | null {
       <div class="settings">
         <nav aria-label="Sections">
           {sections.map(({ id, title }) => (
-            <button
+            <Button
               key={id}
-              type="button"
-              class="btn bare"
+              kind="bare"
               data-section={id}
               aria-current={current.value === `s-${id}`}
-              onClick={() => document.getElementById(`s-${id}`)?.scrollIntoView({ behavior: 'smooth' })}
+              run={() => document.getElementById(`s-${id}`)?.scrollIntoView({ behavior: 'smooth' })}
             >
               {title}
-            </button>
+            </Button>
           ))}
         </nav>
         <div class="stack loose">

@@ -16,9 +16,9 @@ import { sendAgain } from './webhook-actions.tsx';
 import type { ShownWebhook } from './webhook-words.ts';
 
 const OUTCOMES: Readonly<Record<DetailedDelivery['outcome'], readonly [icon: string, kind: string]>> = {
-  delivered: ['check', 'yes'],
-  dropped: ['x', 'no'],
-  held: ['clock', 'wait'],
+  delivered: ['check', 'good'],
+  dropped: ['x', 'bad'],
+  held: ['clock', 'warn'],
   gone: ['info', ''],
 };
 /**
@@ -86,7 +86,7 @@ function Delivery({ webhook, delivery, again }: DeliveryProps): VNode {
   return (
     <details class="delivery">
       <summary>
-        <span class={kind}>
+        <span class={`state ${kind}`}>
           <Icon name={name} />
           <span class="unseen">{state === 'held' ? 'waits' : state}</span>
         </span>
@@ -130,11 +130,7 @@ function Attempts({ webhook, delivery, again }: DeliveryProps): VNode {
   const isForgotten = tries === undefined && outcome !== 'gone';
   return (
     <div class="tries">
-      {isForgotten && (
-        <p class="quiet small">
-          Postern no longer has the attempts of this delivery. It keeps only those of recent deliveries, until it stops.
-        </p>
-      )}
+      {isForgotten && <p class="quiet small">Postern keeps the attempts only of recent deliveries, until it stops.</p>}
       {tries !== undefined && <ol>{tries.map(Attempt)}</ol>}
       {answer !== undefined && (
         <>
@@ -166,7 +162,7 @@ function Attempts({ webhook, delivery, again }: DeliveryProps): VNode {
 
 const Attempt = ({ at, status, error, duration_ms: ms }: AttemptRecord): VNode => (
   <li key={at}>
-    <span class={error === null ? 'yes' : 'no'}>
+    <span class={`state ${error === null ? 'good' : 'bad'}`}>
       <Icon name={error === null ? 'check' : 'x'} />
     </span>
     <time class="mono small quiet" dateTime={at}>

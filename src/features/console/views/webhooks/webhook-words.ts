@@ -34,18 +34,19 @@ export interface Trouble {
 /** Returns undefined if nothing is wrong. */
 export function troubleOf(webhook: ShownWebhook, lastError: string | null | undefined): Trouble | undefined {
   const { state, held, dropped, behind, consecutive_failures: failures, last_success_at: success } = webhook;
+  const kept = `${counted(Math.max(1, behind), 'event')} ${behind > 1 ? 'are' : 'is'} kept.`;
   if (state === 'held' && held !== null) {
     return {
       what: held.error,
       since: held.since,
-      next: `${counted(Math.max(1, behind), 'event')} ${behind > 1 ? 'wait and are' : 'waits and is'} kept. Postern tries again until it succeeds (${counted(held.attempts, 'attempt')} so far).`,
+      next: `${kept} Postern tries again until it succeeds (${counted(held.attempts, 'attempt')} so far).`,
     };
   }
   if (state === 'paused' && held?.gone === true) {
     return {
       what: `${held.error} It wants no more events, so the webhook is paused.`,
       since: held.since,
-      next: `${counted(Math.max(1, behind), 'event')} ${behind > 1 ? 'are' : 'is'} kept. Resume to deliver again, or remove the webhook.`,
+      next: `${kept} Resume to deliver again, or remove the webhook.`,
     };
   }
   if (state !== 'failing') return undefined;

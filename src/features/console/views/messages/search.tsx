@@ -249,7 +249,7 @@ export const SearchForm = (): VNode => (
           type="search"
           autocomplete="off"
           spellcheck={false}
-          placeholder={labelOfSearch()}
+          placeholder={serves('searchMessages') ? 'People and messages' : labelOfSearch()}
           aria-label={labelOfSearch()}
           aria-describedby="search-state"
           onInput={typed}

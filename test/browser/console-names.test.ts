@@ -80,7 +80,7 @@ describe('names in the console', () => {
       await resize(page, width, 844);
       for (const address of [TWIN, OTHER_TWIN]) {
         const row = page.locator(inList(`any;-;${address}`));
-        const shown = row.locator('bdi', { hasText: address });
+        const shown = row.locator('.address', { hasText: address });
         await shown.waitFor();
         expect(
           await shown.evaluate(

@@ -175,9 +175,9 @@ describe('the views of the console', () => {
     for (const address of ['+15550100', 'ana@example.com']) {
       const row = page.locator(`#conversation-list [data-id="any;-;${address}"]`);
       await row.waitFor();
-      expect(await row.locator('.head-line + bdi').textContent()).toBe(address);
+      expect(await row.locator('.address').textContent()).toBe(address);
     }
-    const ben = page.locator(`#conversation-list [data-id="any;-;${BEN}"] .head-line + bdi`);
+    const ben = page.locator(`#conversation-list [data-id="any;-;${BEN}"] .address`);
     expect(await ben.count()).toBe(0);
   });
 

@@ -275,9 +275,9 @@ const Option = ({ choice: { icon, text, keys, detail }, id, isSelected, take }: 
     </span>
     {keys !== undefined && <Keys keys={keys} />}
     {keys === undefined && detail !== text && (
-      <bdi class="quiet small cut" dir="auto">
-        {detail}
-      </bdi>
+      <span class="quiet small cut detail">
+        <bdi>{detail}</bdi>
+      </span>
     )}
   </li>
 );

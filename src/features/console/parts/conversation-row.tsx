@@ -45,7 +45,11 @@ export function ConversationRow(props: Props): VNode {
             {shortTimeOf(at)}
           </time>
         </span>
-        {address !== undefined && <bdi class="quiet small cut">{address}</bdi>}
+        {address !== undefined && (
+          <span class="quiet small cut address">
+            <bdi>{address}</bdi>
+          </span>
+        )}
         <span class="last">
           {(isFailed || hasFailed) && (
             <>

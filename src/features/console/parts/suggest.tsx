@@ -226,9 +226,9 @@ const List = ({ id, found, at, take }: ListProps): VNode => (
           {entry.name}
         </span>
         {entry.detail !== entry.name && (
-          <bdi class="quiet small cut" dir="auto">
-            {entry.detail}
-          </bdi>
+          <span class="quiet small cut detail">
+            <bdi>{entry.detail}</bdi>
+          </span>
         )}
       </li>
     ))}

@@ -193,11 +193,7 @@ const None = (): VNode =>
   all.value.length > 0 ? (
     <Empty icon="search" title="No event matches" text="Choose other types, or another conversation." />
   ) : (
-    <Empty
-      icon="pulse"
-      title="Listening"
-      text="Events appear here the moment something happens in Messages. To watch from a terminal:"
-    >
+    <Empty icon="pulse" title="Listening" text="Events appear here as they happen. To watch from a terminal:">
       <CodeLine text={curlOf('events', STREAM)} />
     </Empty>
   );

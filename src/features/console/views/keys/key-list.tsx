@@ -48,7 +48,7 @@ const None = (): VNode => (
     <Empty
       icon="key"
       title="No limited keys yet"
-      text="A limited key reads and writes only where you allow it, and you can take it back at once. This command creates one for Claude, and every send waits for you:"
+      text="A limited key reads and writes only where you allow it. This command creates one for Claude, and every send waits for you:"
     >
       <CodeLine text={commandOf('keys add claude --preset assistant --read "Ana Silva" --send "Ana Silva"')} />
       <a class="btn first" href="#/keys/new">

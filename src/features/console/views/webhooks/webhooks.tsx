@@ -115,8 +115,7 @@ const List = ({ webhooks, hours }: ListProps): VNode => (
   </>
 );
 
-const LISTEN =
-  'This command needs no receiver. It prints events as they come, and removes its webhook when you stop it:';
+const LISTEN = 'This needs no receiver: it prints events, and removes its webhook when you stop it:';
 
 /** A hub does not say how its owner starts commands, which run on any machine. */
 const None = (): VNode => (

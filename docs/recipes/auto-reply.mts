@@ -12,7 +12,7 @@ const answered = new Set<string>();
 async function answer(recipient: string, body: string, idempotencyKey: string): Promise<void> {
   try {
     await client.send({ recipient, body, idempotencyKey });
-    console.log('answered', recipient);
+    console.log('pong to', recipient);
   } catch (error) {
     if (!isPosternError(error)) throw error;
     console.error(error.message);

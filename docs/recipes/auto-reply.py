@@ -42,7 +42,7 @@ def problem(error):
 def send(answer, key):
     try:
         call("/messages", answer, **{"Idempotency-Key": key})
-        print("answered", answer["recipient"])
+        print("pong to", answer["recipient"])
     except HTTPError as error:
         if error.code in (429, 503):  # not sent, and may be later
             raise

@@ -26,7 +26,7 @@ export async function runOnAnotherNode(missing: AppError, context: Context): Pro
       clock: systemClock,
       onDownload: () =>
         stderr(
-          `Node ${process.versions.node} has no built-in SQLite. Downloading Node ${pinned.version} for Postern, once`,
+          `Node ${process.versions.node} has no SQLite that Postern can use. Downloading Node ${pinned.version} for Postern, once`,
           `(npm package ${pinned.name}, about 50 MB; POSTERN_NODE_DOWNLOAD=0 prevents it) …`,
         ),
     });

@@ -39,8 +39,9 @@ export function searchedText(names: readonly (string | null)[], addresses: reado
 }
 
 /**
- * Returns the ids of the conversations in which every word of `text` occurs: in the id, in the name, or in the name or
- * address of a participant. All match a text without words.
+ * Returns the ids of the conversations in which every word of `text` occurs: in the name, in the address or number of the
+ * chat, or in the name or address of a participant; in the whole id if `text` has a semicolon. All match a text without
+ * words.
  */
 export function matchingChats(
   chats: readonly NamedChat[],
@@ -48,6 +49,7 @@ export function matchingChats(
   nameOf: (address: string) => string | undefined,
 ): readonly string[] {
   const words = searchWords(text);
+  const isOfIds = text.includes(';');
   const names = new Map<string, string>();
   const known = (address: string): string => {
     const name = names.get(address) ?? nameOf(address) ?? '';
@@ -56,7 +58,10 @@ export function matchingChats(
   };
   return chats
     .filter(({ id, name, participants }) => {
-      const all = searchedText([name, ...participants.map(known)], [id, ...participants]);
+      const all = searchedText(
+        [name, ...participants.map(known)],
+        [isOfIds ? id : id.slice(id.lastIndexOf(';') + 1), ...participants],
+      );
       return words.every((word) => all.includes(word));
     })
     .map(({ id }) => id);

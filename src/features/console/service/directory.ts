@@ -148,7 +148,7 @@ function entryOf(conversation: Conversation): Entry {
 
 /** Reports whether each word of `text` occurs in the entry's name, detail or id. Ignores case. */
 export function hasWords({ name, detail, id }: Entry, text: string): boolean {
-  const all = `${name} ${detail} ${id}`.toLowerCase();
+  const all = `${name} ${detail} ${addressIn(id)}`.toLowerCase();
   return wordsOf(text).every((word) => all.includes(word));
 }
 

@@ -48,7 +48,7 @@ const agents = [
 
 test('the key of the page lets the agents read the person of the demo who tries, and write only to others', () => {
   const page = readFileSync(join(RECIPES, 'README.md'), 'utf8');
-  const command = /postern keys add loop.*/.exec(page)?.[0] ?? '';
+  const command = /keys add loop.*/.exec(page)?.[0] ?? '';
   const attempt = STORY.find((step) => 'text' in step && /forward .* to (\+\d+)/.test(step.text));
   const { from = '' } = attempt ?? {};
   expect(command).toContain(`--read ${from}`);

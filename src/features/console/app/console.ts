@@ -8,7 +8,7 @@ import { limited, setTitle } from '../parts/frame.ts';
 import { watchHeld } from '../parts/held-watch.ts';
 import { dropOldToast, toast } from '../parts/toast.ts';
 import { pause } from '../parts/view.tsx';
-import { call, currentKey, newestOffset, statusOf, useKey } from '../service/api.ts';
+import { call, currentKey, isAway, newestOffset, statusOf, useKey } from '../service/api.ts';
 import { forgetKey, isRemembered, keepKey, keptKey, takeFromAddress } from '../service/kept-key.ts';
 import type { Position } from '../service/line.ts';
 import { listen, onLiveState, stopListening } from '../service/live.ts';
@@ -21,7 +21,7 @@ import { prepareTimes, reasonOf } from '../service/words.ts';
 import { followAddress, keyToEnter } from './address-key.tsx';
 import { element } from './element.ts';
 import { coming, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
-import { health, isEntering, isUntouched, keyField, refusal, rememberField, SignIn } from './sign-in.tsx';
+import { health, isEntering, isMacAway, isUntouched, keyField, refusal, rememberField, SignIn } from './sign-in.tsx';
 import { viewStyles } from './styles.ts';
 
 interface Loaded {
@@ -100,6 +100,7 @@ async function enter(candidate: string): Promise<void> {
     if (status.held_sends !== undefined && may('approve')) watchHeld(status.held_sends);
   } catch (error) {
     if (own !== entries) return;
+    isMacAway.value = placeName !== undefined && isAway(error);
     leave(statusOf(error) === 401 ? WRONG_KEY : reasonOf(error), statusOf(error) === 401);
     const again = (): unknown => own === entries && isUntouched(candidate) && void enter(candidate);
     if (isAway(error)) setTimeout(again, AWAY_S * 1000);
@@ -121,9 +122,6 @@ async function begin(): Promise<void> {
   showFrame();
   await checkHealth();
 }
-
-/** Reports whether the service cannot answer for now: it is still starting, or its Mac is away. */
-const isAway = (error: unknown): boolean => [0, 503].includes(statusOf(error) ?? -1);
 
 async function newestPosition({ newest_event: newest }: StatusReport): Promise<Position> {
   const offset = isCapable('changes') ? await newestOffset() : undefined;
@@ -218,8 +216,10 @@ async function showView(): Promise<void> {
     clearTimeout(late);
     if (own === turns) {
       main.removeAttribute('aria-busy');
-      coming.value = undefined;
-      if (shown !== undefined) reveal(shown, true);
+      if (shown?.root.hasChildNodes() === true) {
+        coming.value = undefined;
+        reveal(shown, true);
+      }
     }
   }
 }

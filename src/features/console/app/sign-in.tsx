@@ -13,6 +13,8 @@ import { limitWords } from './shell.tsx';
 export const refusal = signal('');
 /** True while the service is asked whether it knows the key. */
 export const isEntering = signal(false);
+/** True while the Mac of this page does not answer. */
+export const isMacAway = signal(false);
 /** The state of the service, which the page shows also without a key. */
 export const health = signal<{ readonly isGood: boolean; readonly text: string } | undefined>(undefined);
 export const keyField = createRef<HTMLInputElement>();
@@ -55,8 +57,8 @@ const KeyFields = (): VNode => (
       {ownersWords() === undefined && (
         <>
           {' '}
-          In a demo, add <code class="nowrap">--demo</code> to both. If <code>postern</code> is not found, the terminal
-          where it was started shows the whole command.
+          In a demo, add <code class="nowrap">--demo</code> to both. If <code>postern</code> is not found, its terminal
+          shows the whole command.
         </>
       )}
     </p>
@@ -74,31 +76,35 @@ export const SignIn = ({ enter }: { readonly enter: (key: string) => Promise<voi
   <div class="box">
     <img src={ICON} alt="" width={52} height={52} />
     <div class="stack">
-      <h1 id="sign-in-title">{`Sign in to ${NAME}`}</h1>
+      <h1 id="sign-in-title">{isMacAway.value ? `${placeName} does not answer` : `Sign in to ${NAME}`}</h1>
       <p class="quiet" id="sign-in-place">
         {`At ${location.host}${placeName === undefined ? '' : `, for the Mac ${placeName}`}. This page connects to nothing else.`}
       </p>
     </div>
-    <div class="stack" id="sign-in-command">
-      <p>Run this where Postern runs. It opens this page, signed in:</p>
-      <CodeLine text={commandOf('open')} />
-    </div>
-    <p class="or">or</p>
-    <form
-      id="key-form"
-      class="stack loose"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void enter(keyField.current?.value ?? '');
-      }}
-    >
-      <KeyFields />
-      <label class="check">
-        <input id="remember" ref={rememberField} type="checkbox" defaultChecked={isRemembered()} />{' '}
-        <span>Keep me signed in on this device</span>
-      </label>
-      <SignInButton />
-    </form>
+    {!isMacAway.value && (
+      <>
+        <div class="stack" id="sign-in-command">
+          <p>Run this where Postern runs. It opens this page, signed in:</p>
+          <CodeLine text={commandOf('open')} />
+        </div>
+        <p class="or">or</p>
+        <form
+          id="key-form"
+          class="stack loose"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void enter(keyField.current?.value ?? '');
+          }}
+        >
+          <KeyFields />
+          <label class="check">
+            <input id="remember" ref={rememberField} type="checkbox" defaultChecked={isRemembered()} />{' '}
+            <span>Keep me signed in on this device</span>
+          </label>
+          <SignInButton />
+        </form>
+      </>
+    )}
     {placeName !== undefined && (
       <p>
         <a href={WAY_BACK}>All Macs</a>

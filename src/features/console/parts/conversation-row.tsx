@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, VNode } from 'preact';
 import type { Conversation } from '../../../core/model/conversation.ts';
-import { counted, number } from '../../../core/model/figures.ts';
+import { number } from '../../../core/model/figures.ts';
 import { isGroup, lastWords, nameOf, namesOf, peopleIn } from '../service/directory.ts';
 import { personOf, shortTimeOf, timeOf } from '../service/words.ts';
 import { Faces } from './avatar.tsx';
@@ -64,7 +64,7 @@ export function ConversationRow(props: Props): VNode {
           <bdi>{last?.body === '' ? <Quoting text={words} who={personOf(last.sender, names)} /> : words}</bdi>
         </span>
         {unread > 0 && (
-          <span class="count now" title={counted(unread, 'unread message')}>
+          <span class="count now">
             {number(unread)}
             <span class="unseen"> unread</span>
           </span>

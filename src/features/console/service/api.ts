@@ -39,6 +39,9 @@ export class Refusal extends Error {
   }
 }
 
+/** Reports whether the service cannot answer for now: it is still starting, or its Mac is away. */
+export const isAway = (error: unknown): boolean => [0, 503].includes(statusOf(error) ?? -1);
+
 /** Returns the status of a refusal; undefined for any other error. */
 export const statusOf = (error: unknown): number | undefined => (error instanceof Refusal ? error.status : undefined);
 

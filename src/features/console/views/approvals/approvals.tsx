@@ -172,7 +172,7 @@ function Approvals(): VNode {
     <>
       <PageHead
         title="Approvals"
-        text="Messages from limited keys that need your approval. They go out exactly as shown here, or not at all."
+        text="Messages from limited keys that need your approval. They go out as shown here, or not at all."
       />
       <div class="cols">
         <section class="card c12" hidden={!isEmpty}>

@@ -38,7 +38,7 @@ export function KeyMenu(key: Pick<KeyRecord, 'id' | 'name'>): VNode {
 async function revoke({ id, name }: Pick<KeyRecord, 'id' | 'name'>): Promise<void> {
   const chosen = await confirmed({
     title: `Revoke ${name}?`,
-    text: 'It stops working at once. Its webhooks are removed, and its waiting sends never go out. This cannot be undone.',
+    text: 'It stops working at once. Its webhooks go, and its waiting sends never go out. This cannot be undone.',
     action: 'Revoke key',
   });
   if (chosen === undefined) return;

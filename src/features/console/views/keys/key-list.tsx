@@ -29,7 +29,7 @@ export const KeyList = ({ keys, again }: ListProps): VNode => (
   <>
     <PageHead
       title="Keys"
-      text="A limited key may do only what you list. Your own key, in config.toml, may do everything: keep it to yourself."
+      text="A limited key may do only what you list. Your own key, in config.toml, may do everything."
     >
       {keys.length > 0 && (
         <a class="btn first" href="#/keys/new">

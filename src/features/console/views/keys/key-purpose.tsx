@@ -29,7 +29,7 @@ const PURPOSES: readonly Purpose[] = [
   {
     preset: 'assistant',
     title: 'An assistant',
-    text: 'Claude, ChatGPT, Cursor. Reads and writes where you allow it; every send waits for you.',
+    text: 'Claude, ChatGPT, Cursor. Reads and writes where you allow it. Every send waits for you.',
     ...PRESETS.assistant,
   },
   {
@@ -47,7 +47,7 @@ const PURPOSES: readonly Purpose[] = [
   {
     preset: 'approver',
     title: 'An approver',
-    text: 'A shortcut on your phone that approves or denies sends. It cannot read conversations or send messages.',
+    text: 'A shortcut on your phone that approves or denies sends. It reads and sends nothing.',
     ...PRESETS.approver,
   },
   { preset: '', title: 'Something else', text: 'Choose each right yourself.', scopes: ['read'], approval: 'always' },

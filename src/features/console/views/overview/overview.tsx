@@ -157,7 +157,7 @@ const FirstSteps = (): VNode => (
     <Start
       icon="hook"
       title="Receive your messages elsewhere"
-      text="Postern posts every new message to a URL of yours. To see some first, without a receiver:"
+      text="Postern posts every new message to a URL of yours. To see some without one:"
       command="webhooks listen"
       action="Add a webhook"
       href="#/webhooks/new"

@@ -55,7 +55,7 @@ export const BrowserCard = (): VNode => (
     <SwitchRow
       id="remembers"
       name="Keep me signed in"
-      text="Keeps the key on this device. Otherwise it is kept only in this tab."
+      text="Keeps the key on this device, not only in this tab."
       isOn={isRemembered()}
       change={(isOn) => keepKey(currentKey(), isOn)}
     />

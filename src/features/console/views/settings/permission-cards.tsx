@@ -74,7 +74,7 @@ const HowTo = (): VNode => (
       </span>
     </li>
     <li>
-      <span>Wait. Postern restarts by itself, and this page then shows that it can read messages.</span>
+      <span>Wait: Postern restarts by itself.</span>
     </li>
   </ol>
 );

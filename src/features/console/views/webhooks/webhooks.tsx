@@ -100,10 +100,7 @@ interface ListProps {
 
 const List = ({ webhooks, hours }: ListProps): VNode => (
   <>
-    <PageHead
-      title="Webhooks"
-      text="Each event is posted to these addresses as JSON, in order, signed if you give a secret."
-    >
+    <PageHead title="Webhooks" text="Each event is posted here as JSON, in order, signed if there is a secret.">
       {webhooks.length > 0 && (
         <a class="btn first" href="#/webhooks/new">
           <Icon name="plus" />

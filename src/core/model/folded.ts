@@ -39,9 +39,9 @@ export function searchedText(names: readonly (string | null)[], addresses: reado
 }
 
 /**
- * Returns the ids of the conversations in which every word of `text` occurs: in the name, in the address or number of the
- * chat, or in the name or address of a participant; in the whole id if `text` has a semicolon. All match a text without
- * words.
+ * Returns the ids of the conversations in which every word of `text` occurs: in the name, in the address or number of
+ * the chat, or in the name or address of a participant; in the whole id if `text` has a semicolon. All match a text
+ * without words.
  */
 export function matchingChats(
   chats: readonly NamedChat[],

@@ -161,6 +161,8 @@ describeWithNats('the console at a hub', () => {
     const bar = page.locator('.place-bar');
     await bar.waitFor();
     expect(await bar.locator('b').textContent()).toBe('m2');
+    // The bar is there before the view.
+    await page.locator('#conversation-list a').first().waitFor();
     expect(await axeFaults(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     // A thread has one way back: to its list.

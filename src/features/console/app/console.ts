@@ -203,6 +203,7 @@ async function showView(): Promise<void> {
   const main = element('main');
   main.setAttribute('aria-busy', 'true');
   const late = setTimeout(() => own === turns && awaitView(route.view, title), SKELETON_MS);
+  let isEmpty = false;
   try {
     const next = await view;
     if (own !== turns) return;
@@ -211,15 +212,14 @@ async function showView(): Promise<void> {
   } catch (error) {
     if (own !== turns) return;
     if (statusOf(error) === undefined) made.delete(route.view);
+    isEmpty = shown?.root.hasChildNodes() === false;
     toast(reasonOf(error), true);
   } finally {
     clearTimeout(late);
     if (own === turns) {
       main.removeAttribute('aria-busy');
-      if (shown?.root.hasChildNodes() === true) {
-        coming.value = undefined;
-        reveal(shown, true);
-      }
+      if (!isEmpty) coming.value = undefined;
+      if (!isEmpty && shown !== undefined) reveal(shown, true);
     }
   }
 }

@@ -137,7 +137,7 @@ export function PeopleStep({ draft: { scopes, read, send }, set }: DraftProps<Ne
       )}
       {reads || sends ? (
         <Note kind="warn">
-          <p>Choose “Everybody” with care: a message can tell an agent to forward what it reads.</p>
+          <p>With “Everybody”, a message can tell an agent to forward what it reads.</p>
         </Note>
       ) : (
         <Note>

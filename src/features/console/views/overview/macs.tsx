@@ -35,7 +35,7 @@ const NoMacs = (): VNode => (
     <Empty
       icon="mac"
       title="No Macs yet"
-      text="Run this command where you set up the fleet. It prints a line for “postern fleet join” on the new Mac."
+      text="Run this where you set up the fleet. It prints the line for the new Mac."
     >
       <CodeLine text="postern fleet add m1" />
     </Empty>

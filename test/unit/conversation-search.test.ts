@@ -53,6 +53,9 @@ describe('a search for conversations among 5,000', () => {
     ['2004304321', ['any;-;+12004304321']],
     ['(200) 430-4321', ['any;-;+12004304321']],
     ['garden', ['any;+;chat1']],
+    ['any;+;chat1', ['any;+;chat1']],
+    // The beginning of an id is no word that anybody knows.
+    ['ny', []],
     ['nobody at all', []],
   ])('finds %s', async (q, ids) => {
     expect([...(await find(q))].sort()).toEqual([...ids].sort());

@@ -86,6 +86,7 @@ async function enter(candidate: string): Promise<void> {
     if (wasIn) return location.reload();
     wasIn = true;
     isEntering.value = false;
+    isMacAway.value = false;
     isIn = true;
     setViews([...navigationItems().map(({ view }) => view), 'settings']);
     showNavigation();
@@ -203,7 +204,6 @@ async function showView(): Promise<void> {
   const main = element('main');
   main.setAttribute('aria-busy', 'true');
   const late = setTimeout(() => own === turns && awaitView(route.view, title), SKELETON_MS);
-  let isEmpty = false;
   try {
     const next = await view;
     if (own !== turns) return;
@@ -212,14 +212,13 @@ async function showView(): Promise<void> {
   } catch (error) {
     if (own !== turns) return;
     if (statusOf(error) === undefined) made.delete(route.view);
-    isEmpty = shown?.root.hasChildNodes() === false;
     toast(reasonOf(error), true);
   } finally {
     clearTimeout(late);
     if (own === turns) {
       main.removeAttribute('aria-busy');
-      if (!isEmpty) coming.value = undefined;
-      if (!isEmpty && shown !== undefined) reveal(shown, true);
+      coming.value = undefined;
+      if (shown !== undefined) reveal(shown, true);
     }
   }
 }

@@ -6,6 +6,7 @@ import { rowOffset } from '../../src/core/model/offset.ts';
 import { reactionSchema } from '../../src/core/schema/reaction-schema.ts';
 import { chatDbOwner } from '../../src/features/self-chat/owner-in-chatdb.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
+import { appleNs } from '../support/chat-fixture.ts';
 
 const databases = chatDatabases();
 const [LOVE, HAHA, EMOJI, STICKER] = [2000, 2003, 2006, 1000];
@@ -16,20 +17,23 @@ interface Tapback {
   readonly on?: string;
   readonly by?: number;
   readonly emoji?: string;
+  /** Seconds after the message. */
+  readonly at?: number;
 }
 
 /** Writes a message of three photos, and reactions to it in order; returns the reactions in its details. */
 function current(tapbacks: readonly Tapback[], { parts = 3, part_count = null as number | null } = {}) {
   const { fixture, connection } = databases.open();
-  const chat = fixture.chat('any;+;chat1', ['+15550101', '+15550102']);
+  const chat = fixture.chat('any;+;chat1', ['+15550101', '+15550102', '+15550102(smsft)']);
   const message = fixture.message({ chat, handle_id: 1, text: '\uFFFC'.repeat(parts), part_count });
   for (let part = 0; part < parts; part += 1) fixture.attach(message, `/photos/${part}.jpg`);
-  for (const { type, on = 'p:0/', by = 2, emoji = null } of tapbacks) {
+  for (const { type, on = 'p:0/', by = 2, emoji = null, at = 0 } of tapbacks) {
     fixture.message({
       chat,
       handle_id: by,
       is_from_me: by === 0 ? 1 : 0,
       text: 'a tapback',
+      date: appleNs('2026-01-01T00:00:00Z', at * 1e9),
       associated_message_type: type,
       associated_message_guid: `${on}${fixture.guid(message)}`,
       associated_message_emoji: emoji,
@@ -90,6 +94,31 @@ describe('the current tapbacks are one per sender and part', () => {
     ['of two people', [{ type: LOVE }, { type: LOVE, by: 1 }], ['2 love 0', '1 love 0']],
     ['on the message as a whole, which is its first part', [{ type: LOVE }, { type: HAHA, on: '' }], ['2 haha']],
     ['on the message as a whole, in the other form', [{ type: LOVE, on: 'p:-1/' }, { type: HAHA }], ['2 haha 0']],
+    [
+      'of the address without its filter tag',
+      [
+        { type: LOVE, at: 1 },
+        { type: HAHA, at: 2, by: 3 },
+        { type: HAHA + TAKEN_BACK, at: 3 },
+      ],
+      [],
+    ],
+    [
+      'whose rows came newest first: replaced',
+      [
+        { type: HAHA, at: 2 },
+        { type: LOVE, at: 1 },
+      ],
+      ['2 haha 0'],
+    ],
+    [
+      'whose rows came newest first: taken back',
+      [
+        { type: LOVE + TAKEN_BACK, at: 2 },
+        { type: LOVE, at: 1 },
+      ],
+      [],
+    ],
     ['on the balloon, which is the first part', [{ type: LOVE, on: 'bp:' }], ['2 love balloon']],
     ['on the balloon and taken back', [{ type: LOVE, on: 'bp:' }, { type: LOVE + TAKEN_BACK }], []],
     [

@@ -1,7 +1,8 @@
+import { normalAddress } from '../model/address.ts';
 import type { Message } from '../model/message.ts';
 import type { Reaction } from '../model/reaction.ts';
 import type { Row } from '../runtime/sqlite.ts';
-import { ENTRY_COLUMNS } from './columns.ts';
+import { compareInstants, ENTRY_COLUMNS, instantAt } from './columns.ts';
 import { toReaction } from './message.ts';
 import { reactionTargets, TARGETS_AT_ONCE } from './reaction-target.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -44,13 +45,18 @@ function rowsOn({ database, queries }: Snapshot, guid: string, parts: number): r
   for (let from = known; from < Math.min(parts, MAX_PARTS); from += TARGETS_AT_ONCE) {
     rows.push(...database.all(reactions, ...reactionTargets(guid, from)));
   }
-  const { rowId } = ENTRY_COLUMNS.at;
-  return parts <= known ? rows : rows.toSorted((one, other) => Number(one[rowId]) - Number(other[rowId]));
+  return rows.toSorted(byDate);
+}
+
+/** Their dates decide, because iCloud adds rows newest first. */
+function byDate(one: Row, other: Row): number {
+  const { date, rowId } = ENTRY_COLUMNS.at;
+  return compareInstants(instantAt(one, date), instantAt(other, date)) || Number(one[rowId]) - Number(other[rowId]);
 }
 
 /** A reference without a part counts as one to the first part. */
 function keyOf({ id, associated_message_type: type, is_from_me: isMine, sender, part = 0 }: Reaction): string {
-  return type >= 2000 && type < 4000 ? `${part} by ${isMine ? 'me' : sender}` : id;
+  return type >= 2000 && type < 4000 ? `${part} by ${isMine ? 'me' : normalAddress(sender)}` : id;
 }
 
 function isRemovedBy(removal: Reaction, standing: Reaction | undefined): boolean {

@@ -64,8 +64,8 @@ export interface Queries {
   /** `DETAIL_COLUMNS` of one row. Parameter: its row id. */
   readonly details: string;
   /**
-   * `ENTRY_COLUMNS` of the reactions to a message. Parameters: `reactionTargets` of the message's guid. Undefined
-   * unless chat.db has an index that finds reactions.
+   * `ENTRY_COLUMNS` of the reactions to a message, in any order. Parameters: `reactionTargets` of the message's guid.
+   * Undefined unless chat.db has an index that finds reactions.
    */
   readonly reactions: string | undefined;
   /** `ATTACHMENT_COLUMNS` of a message's listed attachments, in stored order. */
@@ -117,8 +117,7 @@ export const queriesOf = perSchema((schema): Queries => {
     details: `SELECT ${DETAIL_COLUMNS.select(detailParts(schema))} FROM message m WHERE m.ROWID = ?`,
     reactions: hasReactions
       ? `SELECT ${entry} FROM ${schema.messagesByIndex} m
-         WHERE m.associated_message_guid IN (${parameters(reactionTargets(''))}) AND ${isReaction(schema)}
-         ORDER BY m.ROWID`
+         WHERE m.associated_message_guid IN (${parameters(reactionTargets(''))}) AND ${isReaction(schema)}`
       : undefined,
     attachments: hasAttachmentTables(schema) ? listedAttachmentsSql(schema) : NOTHING,
     attributedBody: 'SELECT attributedBody FROM message WHERE ROWID = ?',

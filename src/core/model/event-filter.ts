@@ -1,4 +1,4 @@
-import { chatIdentity, normalAddress } from './address.ts';
+import { chatIdentity, groupId, normalAddress } from './address.ts';
 import type { LogEntry } from './event.ts';
 import { type Reading, wantedBy } from './narrowing.ts';
 import { type StoredWebhook, type WebhookEventType, wantsChanges } from './webhook.ts';
@@ -33,8 +33,11 @@ export function eventFilter(
   };
 }
 
-/** Returns a key that is the same for all ids of a conversation, whichever service they name. */
+/**
+ * Returns a key that is the same for all ids of a conversation, whichever service they name, and for the address or the
+ * group's identifier alone.
+ */
 function conversationKey(text: string): string {
-  const identity = chatIdentity(text);
-  return identity === undefined ? text : `${identity.style};${normalAddress(identity.identifier)}`;
+  const { style, identifier } = chatIdentity(groupId(text) ?? text) ?? { style: '-', identifier: text };
+  return `${style};${normalAddress(identifier)}`;
 }

@@ -36,6 +36,8 @@ function writeSound(path: string): void {
   const chat = made.chat(CHAT, ['+15550101']);
   const handle_id = made.handle('+15550101');
   made.transaction(() => {
+    for (let n = 1; n <= 2; n += 1)
+      made.insert('chat_lookup', { identifier: '+15550101', domain: `domain ${n}`, chat });
     for (let n = 1; n <= ROWS; n += 1) {
       const text = `message ${n} ${'x'.repeat(n === 150 ? 40_000 : 100)}`;
       const date = appleNs('2026-01-01T00:00:00Z', n * 1000);
@@ -84,6 +86,7 @@ const PAGES = [
   ['the last leaf of message', 'message', { at: 1 }, 1],
   ['a page of one long body', 'message', { kind: 'overflow' }, 1],
   ['a leaf of attachment', 'attachment', {}, 0],
+  ['a leaf of chat_lookup', 'chat_lookup', {}, 0],
   ['a leaf of chat_message_join', 'chat_message_join', {}, 0],
   ['a leaf of message_attachment_join', 'message_attachment_join', {}, 0],
   ['a leaf of the index by date', 'message_idx_date', {}, 0],

@@ -29,6 +29,7 @@ export const CONTENT_TABLES = [
   'chat_handle_join',
   'message_attachment_join',
   'chat_recoverable_message_join',
+  'chat_lookup',
 ] as const;
 
 const JOINS = 'chat_message_join';

@@ -40,7 +40,7 @@ export interface SchemaOptions {
   readonly decoders?: readonly { readonly [Of in 'row' | 'file']?: { readonly columns: Columns } }[];
 }
 
-const TABLES = [...CONTENT_TABLES, 'chat_lookup', 'sqlite_sequence'];
+const TABLES = [...CONTENT_TABLES, 'sqlite_sequence'];
 
 const REQUIRED: Readonly<Record<string, readonly string[]>> = lookupTable({
   message: ['guid', 'text', 'date', 'is_from_me', 'handle_id'],

@@ -82,6 +82,8 @@ test('history is newest first, from a time on, and at most as much as was asked 
   expect(await history({ limit: 500, start: '2001-01-01T00:00:00Z' })).toHaveLength(5);
   expect(await history({ limit: 500, start: '2100-01-01T00:00:00Z' })).toEqual([]);
   expect(await history({ limit: 500, end: '2001-01-01T00:00:00Z' })).toEqual([]);
+  expect(await history({ limit: 1, participants: ['+1 (555) 0100'] })).toEqual(['text 5']);
+  expect(await history({ participants: ['+15550101'] })).toEqual([]);
 });
 
 test('a group whose name is hostile is one line of JSON and nothing else', async () => {

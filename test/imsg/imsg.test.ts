@@ -249,6 +249,14 @@ describe('a send', () => {
     expect((await client.ask('send', { to: ANA, text: 'by address' })).result).toMatchObject({ ok: true });
   });
 
+  test('with an empty file is a text, as in imsg', async () => {
+    const client = start();
+    expect((await client.ask('send', { to: ANA, text: 'no file', file: '' })).result).toMatchObject({ ok: true });
+    expect((await client.ask('send', { to: ANA, text: '', file: '' })).error?.message).toMatch(
+      /`text`, `file`, or both/,
+    );
+  });
+
   test('in a thread is refused in the words after which OpenClaw sends it plainly', async () => {
     const client = start();
     const { id } = await chatOf(client, ANA);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Message, PosternClient, SendOptions } from '../../client/postern-client.ts';
 import { upload } from '../../core/cli/files.ts';
 import { Refusal } from '../../core/cli/service-connection.ts';
+import { normalAddress } from '../../core/model/address.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { type ImsgChat, ImsgChats } from './imsg-chats.ts';
 import type { ImsgFiles } from './imsg-files.ts';
@@ -150,21 +151,21 @@ export class ImsgMethods {
   }
 
   async #sendOptions(params: ImsgParams<'send'>): Promise<SendOptions> {
-    const { to, chat_id: number, chat_guid: guid, chat_identifier: identifier, text = '', file, service } = params;
+    const { to, chat_id: number, chat_guid: guid, chat_identifier: identifier, text = '', file = '', service } = params;
     const targets = [to, number, guid, identifier].filter((target) => target !== undefined);
     if (targets.length !== 1) {
       throw new RpcError(RPC.invalidParams, 'Give exactly one of `to`, `chat_id`, `chat_guid` and `chat_identifier`.');
     }
-    if (text === '' && file === undefined) throw new RpcError(RPC.invalidParams, 'Give `text`, `file`, or both.');
+    if (text === '' && file === '') throw new RpcError(RPC.invalidParams, 'Give `text`, `file`, or both.');
     const recipient =
       number === undefined ? (to ?? guid ?? identifier ?? '') : (await this.chats.withNumber(number)).conversation.id;
     const mayFallBack = (params.allow_sms_fallback ?? params.allowSMSFallback) === true && to !== undefined;
     return {
       recipient,
       body: text,
-      ...(file !== undefined && { attachment_ids: [(await upload(this.#parts.client, file)).id] }),
+      ...(file !== '' && { attachment_ids: [(await upload(this.#parts.client, file)).id] }),
       ...(service !== undefined && service !== 'auto' && { service }),
-      ...(mayFallBack && file === undefined && service !== 'sms' && { fallback: 'sms' as const }),
+      ...(mayFallBack && file === '' && service !== 'sms' && { fallback: 'sms' as const }),
     };
   }
 }
@@ -182,12 +183,13 @@ interface WindowAsked {
 
 /** Returns a filter by time (from `start`, before `end`) and by sender. Outgoing rows match any `participants`. */
 export function windowFilter({ participants, start, end }: WindowAsked) {
-  const people = participants === undefined || participants.length === 0 ? undefined : new Set(participants);
+  const people =
+    participants === undefined || participants.length === 0 ? undefined : new Set(participants.map(normalAddress));
   const [startMs, endMs] = [Date.parse(start ?? ''), Date.parse(end ?? '')];
   return (row: { readonly sender: string; readonly is_from_me: boolean; readonly timestamp: string }): boolean => {
     const atMs = Date.parse(row.timestamp);
     // A row's time is in whole seconds, so the second that contains `start` is included.
     if (atMs + 999 < startMs || atMs >= endMs) return false;
-    return people === undefined || row.is_from_me || people.has(row.sender);
+    return people === undefined || row.is_from_me || people.has(normalAddress(row.sender));
   };
 }

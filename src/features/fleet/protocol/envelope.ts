@@ -6,6 +6,8 @@ const ID_BYTES = 4;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
+/** Far more levels than an event or a conversation has. */
+const MAX_LEVELS = 32;
 
 /** The member name of what only hubs read, such as the settings of webhooks. No Mac has this name. */
 export const HUBS = '~hubs';
@@ -94,13 +96,24 @@ export class Envelope {
   }
 }
 
-/** Parses JSON in UTF-8. Throws AppError `fleet_content_unreadable`. */
+/**
+ * Parses JSON in UTF-8. Throws AppError `fleet_content_unreadable`, also for JSON that is nested so deeply that
+ * `JSON.stringify` would fail: a Mac that lies must not stop those who pass it on.
+ */
 export function parsedJson(bytes: Uint8Array): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
     throw unreadable('it is not JSON');
   }
+  if (!isNestedWithin(MAX_LEVELS, value)) throw unreadable('it is nested too deeply');
+  return value;
+}
+
+function isNestedWithin(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((one) => isNestedWithin(levels - 1, one));
 }
 
 export function unreadable(reason: string): AppError {

@@ -9,6 +9,7 @@ import type { FleetParts } from '../protocol/connection.ts';
 import { every } from '../protocol/every.ts';
 import { EVENTS, endInDoubt, memberOfSubject, unlessMissing } from '../protocol/subjects.ts';
 import type { Deliveries } from './deliveries.ts';
+import { KeylessEvents } from './keyless-events.ts';
 import { Loop } from './loop.ts';
 import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
 import type { StreamTail } from './stream-tail.ts';
@@ -24,9 +25,6 @@ import {
 import type { WebhookTable } from './webhook-table.ts';
 
 const TICK_MS = 1500;
-/** How long an event waits for a hub with its key. One Mac that lies must not stop the others' events. */
-const UNREADABLE_WAIT_MS = 1000;
-const UNREADABLE_TRIES = 600;
 
 export interface WebhookParts extends FleetParts {
   readonly tail: StreamTail;
@@ -49,6 +47,7 @@ export class WebhookWorker {
   #last: (LastDone & { readonly n: number }) | undefined;
   /** The event that the broker has given to this hub. */
   #message: JsMsg | undefined;
+  readonly #keyless = new KeylessEvents();
   /** When this process was last seen to run. */
   #ranMs: number;
   readonly #cancelTick: Cancel;
@@ -167,8 +166,10 @@ export class WebhookWorker {
     if (known === undefined) return;
     const place = { ...tail.last, rowId: message.seq, atMs: storedAtMs(message) };
     const entry = streamEntry(message, place, envelope);
-    if (entry === undefined && envelope.keyIndex(memberOfSubject(message.subject), message.data) === -1) {
-      if (message.info.deliveryCount < UNREADABLE_TRIES) return message.nak(UNREADABLE_WAIT_MS);
+    const member = memberOfSubject(message.subject);
+    if (entry === undefined && envelope.keyIndex(member, message.data) === -1) {
+      const waitMs = this.#keyless.waitMs(member, message.info.deliveryCount);
+      if (waitMs !== undefined) return message.nak(waitMs);
       const reason = 'No hub had the key that sealed the event.';
       this.#parts.deliveries.gone(this.#id, { id: message.subject, seq: message.seq }, reason);
     }

@@ -3,22 +3,22 @@ import { parseToml } from '../../src/core/config/toml.ts';
 
 describe('a syntax error', () => {
   test.each([
-    ['[server\nport = 1', 'Line 1, column 1: this is never closed.'],
-    ['[auth]\napi_key = "abc', 'Line 2, column 11: this string is not closed'],
-    ['[auth]\n  api_key = abc', 'Line 2, column 13: this is not a value (strings need double quotes).'],
-    ['[auth]\r\napi_key = "abc" x', 'Line 2, column 17: this is not TOML.'],
-    ['port = 30a1', 'Line 1, column 10: '],
-    ['\n\nroots = ["/a",\n  "/b"', 'Line 3, column 9: this is never closed.'],
-    ['roots = [\n  "/a",\n  oops\n]', 'Line 3, column 3: '],
-    ['[a]\nb = 1\nb = 2', 'Line 3, column 1: this is defined twice.'],
+    ['[server\nport = 1', 'Line 1: this is never closed.'],
+    ['[auth]\napi_key = "abc', 'Line 2: this string is not closed'],
+    ['[auth]\n  api_key = abc', 'Line 2: this is not a value (strings need double quotes).'],
+    ['[auth]\r\napi_key = "abc" x', 'Line 2: this is not TOML.'],
+    ['port = 30a1', 'Line 1: '],
+    ['\n\nroots = ["/a",\n  "/b"', 'Line 3: this is never closed.'],
+    ['roots = [\n  "/a",\n  oops\n]', 'Line 3: '],
+    ['[a]\nb = 1\nb = 2', 'Line 3: this is defined twice.'],
     [
       '[a]\nb = 1\n[c]\n[a] \nb = 2',
-      'Line 4, column 1: this is defined twice (the section begins in line 1: write its settings there).',
+      'Line 4: this is defined twice (the section begins in line 1: write its settings there).',
     ],
-    ['port = 99999999999999999999', 'Line 1, column 26: this number is out of range.'],
-    ['path = "C:\\Users"', 'Line 1, column 8: this string is not closed, or has an unknown escape'],
-    ['just words', 'Line 1, column 1: a setting has the form name = value.'],
-  ])('%j names line and column', (text, sentence) => {
+    ['port = 99999999999999999999', 'Line 1: this number is out of range.'],
+    ['path = "C:\\Users"', 'Line 1: this string is not closed, or has an unknown escape'],
+    ['just words', 'Line 1: a setting has the form name = value.'],
+  ])('%j names the line', (text, sentence) => {
     expect(parseToml(text)).toEqual({ syntaxError: expect.stringContaining(sentence) });
   });
 
@@ -42,7 +42,7 @@ describe('a syntax error', () => {
 
   test('is found in a moment, however long the line', () => {
     expect(parseToml(`a = "${'x'.repeat(500_000)}`)).toEqual({
-      syntaxError: expect.stringContaining('Line 1, column 5'),
+      syntaxError: expect.stringContaining('Line 1'),
     });
   });
 
@@ -57,7 +57,7 @@ describe('a syntax error', () => {
 
   test('of too many signs names where they become too many', () => {
     const text = `[server]\nport = 1 # a.b\nhosts = [\n${'"a.b",\n'.repeat(1995)}"c"\n, "d",]`;
-    expect(parseToml(text)).toEqual({ syntaxError: expect.stringContaining('Line 2000, column 1: ') });
+    expect(parseToml(text)).toEqual({ syntaxError: expect.stringContaining('Line 2000: ') });
   });
 });
 

@@ -1,36 +1,20 @@
 import { createReadStream, createWriteStream, statSync } from 'node:fs';
-import { basename, extname, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { AttachmentContent, PosternClient, Upload } from '../../client/postern-client.ts';
 import { errorCode } from '../model/errors.ts';
 import { safeFileName } from '../model/file-name.ts';
-import { lookupTable } from '../model/lookup-table.ts';
+import { mediaTypeOf } from '../model/media-types.ts';
 import { EXIT } from './context.ts';
 import { Refusal } from './service-connection.ts';
-
-/** MIME types of files that Messages shows to the receiver with a preview. Key: the file extension. */
-const TYPES: Readonly<Record<string, string>> = lookupTable({
-  gif: 'image/gif',
-  heic: 'image/heic',
-  jpeg: 'image/jpeg',
-  jpg: 'image/jpeg',
-  m4a: 'audio/mp4',
-  mov: 'video/quicktime',
-  mp3: 'audio/mpeg',
-  mp4: 'video/mp4',
-  pdf: 'application/pdf',
-  png: 'image/png',
-  txt: 'text/plain',
-  vcf: 'text/vcard',
-});
 
 /** Uploads a file of this machine, because the service may run on another one. */
 export async function upload(client: PosternClient, path: string): Promise<Upload> {
   assertFile(path);
-  const type = TYPES[extname(path).slice(1).toLowerCase()];
+  const type = mediaTypeOf('', '', path);
   const content = createReadStream(path);
   try {
-    return await client.attachments.upload({ name: basename(resolve(path)), content, ...(type && { type }) });
+    return await client.attachments.upload({ name: basename(resolve(path)), content, ...(type !== null && { type }) });
   } catch (error) {
     throw content.errored === null ? error : unreadable(path, content.errored);
   } finally {

@@ -144,6 +144,16 @@ describe('a row that names another one', () => {
     expect([votesFrom(own), votesFrom(other)]).toEqual([true, false]);
   });
 
+  test('a vote that cannot be read replaces the earlier votes of its sender', () => {
+    const poll = contentVectors.find(({ expect }) => /"votes":\["/.test(JSON.stringify(expect.poll) ?? ''));
+    const { related: [vote] = [] } = poll as ContentVector;
+    const { sender = '', columns = {} } = vote ?? {};
+    const later = { guid: 'later', date: Number(appleNs('2030-01-01T00:00:00Z')), payload_data: { hex: '00' } };
+    const related = [columns, { ...columns, ...later }].map((one) => ({ sender, columns: one }));
+    const options = detailsOf({ ...(poll as ContentVector), related })?.poll?.options ?? [];
+    expect(options.flatMap(({ votes }) => votes)).toEqual([]);
+  });
+
   test("the owner's last vote counts, from whichever address", () => {
     const poll = contentVectors.find(({ expect }) => /"votes":\["/.test(JSON.stringify(expect.poll) ?? ''));
     const { related: [vote] = [] } = poll as ContentVector;

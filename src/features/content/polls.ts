@@ -35,10 +35,12 @@ const CAPTION_S = 5;
 
 interface PollQueries {
   /**
-   * `MESSAGE_COLUMNS`, type and payload of a poll's votes and added options, newest first. Parameters: the
-   * `reactionTargets` of the poll's guid. Undefined if no index supports the query.
+   * `MESSAGE_COLUMNS` and type of a poll's votes and added options, newest first. Parameters: the `reactionTargets` of
+   * the poll's guid. Undefined if no index supports the query.
    */
   readonly rows: string | undefined;
+  /** The payload of one of these rows, read alone: of 2,000 votes of one person, only the last counts. */
+  readonly payload: string;
   /**
    * Row id of the message with a poll's question: the next row by the poll's sender, if that row replies to the poll.
    * Parameter: row id of the poll.
@@ -53,12 +55,13 @@ export const pollQueriesOf = perSchema((schema): PollQueries => {
   const targets = reactionTargets('').map(() => TEXT_PARAM);
   return {
     rows: names
-      ? `SELECT ${message}, m.associated_message_type, ${decodable(column(schema, 'payload_data'))}
+      ? `SELECT ${message}, m.associated_message_type
          FROM ${schema.messagesByIndex} m
          WHERE m.associated_message_guid IN (${targets.join(', ')})
            AND (m.associated_message_type = ${VOTE_TYPE} OR ${isPollUpdate(schema)})
          ORDER BY m.ROWID DESC LIMIT ${MAX_POLL_ROWS}`
       : undefined,
+    payload: `SELECT ${decodable(column(schema, 'payload_data'))} FROM message m WHERE m.ROWID = ?`,
     caption: has('reply_to_guid') ? captionSql(schema) : undefined,
   };
 });
@@ -124,7 +127,7 @@ function rowsOf(
   budget: RowBudget,
 ): PollRows {
   const { database } = snapshot;
-  const { rows: query } = pollQueriesOf(database.schema);
+  const { rows: query, payload: payloadQuery } = pollQueriesOf(database.schema);
   const { at } = MESSAGE_COLUMNS;
   const rows = query === undefined || guid === '' ? [] : database.all(query, ...reactionTargets(guid));
   const votes = new Map<string, PollRows['votes'][number]>();
@@ -135,15 +138,17 @@ function rowsOf(
   for (const row of newestFirst) {
     const { sender, is_from_me: isMine, conversation_id: place } = toMessage(row, snapshot);
     if (!isSameConversation(place, conversation)) continue;
-    const isVote = row.at(-2) === VOTE_TYPE;
+    const isVote = row.at(-1) === VOTE_TYPE;
     // The owner may vote from several addresses.
     const voter = isMine ? 'me' : sender;
     if (isVote ? votes.has(voter) : added !== undefined) continue;
-    const blob = snapshot.storedBlob(row.at(-1));
+    if (!budget.step()) break;
+    const blob = snapshot.storedBlob(database.get(payloadQuery, Number(row[at.rowId]))?.[0]);
     const payload = blob instanceof Uint8Array ? readKeyedArchive(blob, budget) : undefined;
     const poll = payload instanceof Map ? pollPayloadOf(payload, budget) : undefined;
     if (!isVote) added = poll;
-    else if (poll?.choices !== undefined) votes.set(voter, [sender, poll.choices]);
+    // An unreadable vote replaces the earlier ones, too.
+    else votes.set(voter, [sender, poll?.choices ?? []]);
   }
   return { votes: [...votes.values()].toReversed(), added };
 }

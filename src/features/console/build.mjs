@@ -59,7 +59,7 @@ function preloadFirstView({ outputs }) {
     for (const one of outputs[path].imports) if (one.kind === 'import-statement') add(one.path);
   };
   for (const [path, { entryPoint }] of Object.entries(outputs)) {
-    if (/(?:\/console|\/overview)\.\w+$/.test(entryPoint ?? '')) add(path);
+    if (entryPoint?.endsWith('/console.ts')) add(path);
   }
   const links = [...needed].map((path) => `<link rel="modulepreload" href="console/${path.split('/').at(-1)}">`);
   writeFileSync(page, readFileSync(page, 'utf8').replace('</head>', `  ${links.join('\n  ')}\n</head>`));

@@ -1,4 +1,4 @@
-// The console: one page that uses only the public API. Each view is a module, loaded at its first use.
+// The console: one page that uses only the public API. Each view is a module; most are loaded at their first use.
 
 import { effect } from '@preact/signals';
 import { h, render } from 'preact';
@@ -18,6 +18,7 @@ import { applyScheme, hasLetters } from '../service/preferences.ts';
 import { currentRoute, setViews, type View } from '../service/route.ts';
 import { isCapable, may, readService, serves } from '../service/service.ts';
 import { prepareTimes, reasonOf } from '../service/words.ts';
+import * as overview from '../views/overview/overview.tsx';
 import { followAddress, keyToEnter } from './address-key.tsx';
 import { element } from './element.ts';
 import { coming, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
@@ -37,7 +38,7 @@ async function styled<Views>(module: Promise<Views>): Promise<Views> {
 const others = () => styled(import('./others.ts'));
 
 const VIEWS: Readonly<Record<string, readonly [title: string, load: () => Promise<Loaded>]>> = {
-  overview: ['Overview', () => import('../views/overview/overview.tsx')],
+  overview: ['Overview', async () => overview],
   messages: [
     'Messages',
     async () => (serves('listMessages') ? styled(import('../views/messages/messages.tsx')) : (await others()).merged),

@@ -291,6 +291,24 @@ describeWithNats('the console at a hub', () => {
     complaints.splice(0);
   });
 
+  inBrowser('keeps a view of a Mac that goes away, and reads the next one once it is back', async () => {
+    await page.goto('about:blank');
+    await page.goto(`${hub.url}/console?mac=m2#/overview`);
+    await page.locator('#verdict').waitFor();
+    await m2.stop();
+    await page.evaluate(`location.hash = '#/keys'`);
+    await page.locator('#outage', { hasText: 'm2 does not answer' }).waitFor();
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    await page.evaluate(`location.hash = '#/overview'`);
+    await page.locator('#verdict').waitFor();
+    await page.evaluate(`location.hash = '#/c/${encodeURIComponent(BEN)}'`);
+    await page.getByRole('heading', { name: 'Messages' }).waitFor();
+    await m2.start();
+    await page.locator('#message-list', { hasText: 'Hello from two' }).waitFor();
+    await page.locator('#outage').waitFor({ state: 'hidden' });
+    complaints.splice(0);
+  });
+
   inBrowser('runs nothing of a Mac that lies, and gives its key to nobody else', async () => {
     hostile = await StandInMachine.start(fleet, 'h1', { handle: lie });
     await waitFor(async () => (await hub.client.status()).macs?.some(({ id }) => id === 'h1'));

@@ -8,7 +8,7 @@ import { limited, setTitle } from '../parts/frame.ts';
 import { watchHeld } from '../parts/held-watch.ts';
 import { dropOldToast, toast } from '../parts/toast.ts';
 import { pause } from '../parts/view.tsx';
-import { call, currentKey, isAway, newestOffset, statusOf, useKey } from '../service/api.ts';
+import { currentKey, isAway, isUnreachable, newestOffset, statusOf, useKey } from '../service/api.ts';
 import { forgetKey, isRemembered, keepKey, keptKey, takeFromAddress } from '../service/kept-key.ts';
 import type { Position } from '../service/line.ts';
 import { listen, onLiveState, stopListening } from '../service/live.ts';
@@ -21,8 +21,9 @@ import { prepareTimes, reasonOf } from '../service/words.ts';
 import * as overview from '../views/overview/overview.tsx';
 import { followAddress, keyToEnter } from './address-key.tsx';
 import { element } from './element.ts';
-import { coming, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
-import { health, isEntering, isMacAway, isUntouched, keyField, refusal, rememberField, SignIn } from './sign-in.tsx';
+import { checkHealth, showBackend, showLost } from './health.ts';
+import { coming, markCurrent, showNavigation, startShell } from './shell.tsx';
+import { isEntering, isMacAway, isUntouched, keyField, refusal, rememberField, SignIn } from './sign-in.tsx';
 import { viewStyles } from './styles.ts';
 
 interface Loaded {
@@ -38,6 +39,7 @@ async function styled<Views>(module: Promise<Views>): Promise<Views> {
 const others = () => styled(import('./others.ts'));
 
 const VIEWS: Readonly<Record<string, readonly [title: string, load: () => Promise<Loaded>]>> = {
+  // Part of the page's own script: one larger file compresses better than two.
   overview: ['Overview', async () => overview],
   messages: [
     'Messages',
@@ -69,6 +71,8 @@ let isIn = false;
 let wasIn = false;
 /** Counts the calls of `showView`. A call that has to wait shows its view only if no other call followed. */
 let turns = 0;
+/** True if nothing answered when the view that is shown was last read. */
+let isLost = false;
 /** Counts the calls of `enter`. */
 let entries = 0;
 
@@ -210,16 +214,23 @@ async function showView(): Promise<void> {
     if (own !== turns) return;
     put(next);
     await next.show(route);
+    if (isLost) void checkHealth();
+    isLost = false;
   } catch (error) {
     if (own !== turns) return;
     if (statusOf(error) === undefined) made.delete(route.view);
-    toast(reasonOf(error), true);
+    isLost = isUnreachable(error);
+    if (isLost) {
+      showLost();
+      setTimeout(() => own === turns && void showView(), AWAY_S * 1000);
+    } else toast(reasonOf(error), true);
   } finally {
     clearTimeout(late);
     if (own === turns) {
       main.removeAttribute('aria-busy');
-      coming.value = undefined;
-      if (shown !== undefined) reveal(shown, true);
+      if (isLost) awaitView(route.view, title);
+      else coming.value = undefined;
+      if (coming.value === undefined && shown !== undefined) reveal(shown, true);
     }
   }
 }
@@ -250,28 +261,6 @@ function put(next: View): void {
   const isOnLink = document.activeElement?.matches('.side [aria-current], .tabs [aria-current]') === true;
   if (isOnLink) main.focus({ preventScroll: true });
   main.scrollTop = 0;
-}
-
-/** Shows whether the service answers and can read Messages, and the reason if not. */
-async function checkHealth({ isByItself = false } = {}): Promise<void> {
-  try {
-    showBackend((await call<Pick<StatusReport, 'backend'>>('health', { isByItself })).backend);
-  } catch (error) {
-    if (isByItself && [0, 429].includes(statusOf(error) ?? -1)) return;
-    showConnection('bad', reasonOf(error));
-    health.value = { isGood: false, text: reasonOf(error) };
-  }
-}
-
-function showBackend({ connected: isConnected, message }: StatusReport['backend']): void {
-  const text = message ?? (isConnected ? 'Connected' : 'no reason given');
-  const can = serves('getMessage') ? 'read your messages' : 'read the events';
-  if (!isConnected) showConnection('bad', `Postern cannot ${can}: ${text}`);
-  else showConnection(message === null ? 'good' : 'warning', text);
-  health.value = {
-    isGood: isConnected,
-    text: isConnected ? 'Postern is running' : `Postern is running, but: ${text}`,
-  };
 }
 
 const takeKey = async (key: string): Promise<void> => (await others()).shortcuts.takeShortcut(key);
@@ -338,7 +327,7 @@ let wasLost = false;
 onLiveState((state) => {
   if (state === 'open' && wasLost) void checkHealth();
   wasLost = state !== 'open';
-  if (wasLost) showConnection('bad', `${placeName ?? 'Postern'} does not answer. This page reconnects by itself.`);
+  if (wasLost) showLost();
 });
 setInterval(() => void checkHealth({ isByItself: true }), HEALTH_EVERY_MS);
 const begun = begin();

@@ -42,6 +42,10 @@ export class Refusal extends Error {
 /** Reports whether the service cannot answer for now: it is still starting, or its Mac is away. */
 export const isAway = (error: unknown): boolean => [0, 503].includes(statusOf(error) ?? -1);
 
+/** Reports whether neither the service nor the Mac behind it has answered. */
+export const isUnreachable = (error: unknown): boolean =>
+  error instanceof Refusal && (error.status === 0 || /^mac_(?:away|silent)$/.test(error.code ?? ''));
+
 /** Returns the status of a refusal; undefined for any other error. */
 export const statusOf = (error: unknown): number | undefined => (error instanceof Refusal ? error.status : undefined);
 

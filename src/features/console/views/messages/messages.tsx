@@ -9,7 +9,7 @@ import { Chip } from '../../parts/choices.tsx';
 import { setTitle } from '../../parts/frame.ts';
 import { Empty, Icon, IconButton } from '../../parts/parts.tsx';
 import { Names } from '../../parts/quoting.tsx';
-import { toast } from '../../parts/toast.ts';
+import { reported, toast } from '../../parts/toast.ts';
 import { viewOf } from '../../parts/view.tsx';
 import { call } from '../../service/api.ts';
 import { conversationOf, isGroup, nameOf, namesOf, noteConversations, peopleIn } from '../../service/directory.ts';
@@ -160,7 +160,7 @@ function take(event: LiveEvent): void {
       break;
     case 'messages.changed':
       void showConversations().catch(() => {});
-      void thread.reload();
+      void reported(() => thread.reload());
       break;
   }
 }

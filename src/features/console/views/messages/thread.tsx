@@ -142,7 +142,10 @@ class Thread {
       // A list that is too short to scroll causes no scroll event, so its next page is loaded here.
       this.noteScroll();
     } catch (error) {
-      if (own === this.#openings) toast(reasonOf(error), true);
+      if (own !== this.#openings) return;
+      // Whoever shows the conversation again then opens it again.
+      if (this.#pages.length === 0) this.#openId = '';
+      throw error;
     } finally {
       if (own === this.#openings) this.#list.removeAttribute('aria-busy');
     }

@@ -2,6 +2,7 @@
 
 import { createRef, type VNode } from 'preact';
 import { SuggestField } from '../../parts/suggest.tsx';
+import { reported } from '../../parts/toast.ts';
 import { Token } from '../../parts/token.tsx';
 import { conversationOf, type Entry, isAddress } from '../../service/directory.ts';
 import { openState, recipient } from './open-state.ts';
@@ -19,7 +20,7 @@ function choose(entry: Entry): void {
   recipient.value = entry;
   if (field.current !== null) field.current.value = '';
   if (entry.conversation === undefined) thread.close();
-  else void thread.open(entry.conversation);
+  else void reported(() => thread.open(entry.conversation ?? ''));
 }
 
 function chooseTyped(): void {

@@ -87,7 +87,28 @@ describe('the console at the request limit', () => {
     await page.locator('#send-form button[type="submit"]').click();
     await page.locator('#send-result.err').waitFor();
     expect([await page.inputValue('#body'), await page.textContent('#toast')]).toEqual(['Half written', '']);
+    // Only the banner counts seconds down.
+    expect(await page.textContent('#send-result')).toBe('Not sent: the request limit was reached.');
     await note().waitFor({ state: 'hidden' });
+  });
+
+  inBrowser('shows that approvals are still to come, and asks for nothing more of a view that was left', async () => {
+    const { page } = there();
+    await refuse('**/api/v1/approvals?include*', 3);
+    await show('#/approvals');
+    await note().getByText(COUNTING).waitFor();
+    await page.locator('.skeleton h1', { hasText: 'Approvals' }).waitFor();
+    const asked: string[] = [];
+    const noteRequest = (request: { url(): string }): unknown => asked.push(request.url().split('/api/v1/')[1] ?? '');
+    page.on('request', noteRequest);
+    await show('#/keys');
+    await page.locator('#key-none').waitFor();
+    await note().waitFor({ state: 'hidden' });
+    page.off('request', noteRequest);
+    expect(asked.filter((path) => /^approvals\?include/.test(path))).toEqual([]);
+    expect(await page.textContent('#toast')).toBe('');
+    await show('#/approvals');
+    await page.locator('#approvals .empty').waitFor();
   });
 
   inBrowser('sets the words in lines on a phone', async () => {

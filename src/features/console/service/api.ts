@@ -1,6 +1,7 @@
 import { mayAskByItself, noteLimit, noteLimited, untilAllowed } from './budget.ts';
 import { keptKey } from './kept-key.ts';
 import { placePath } from './place.ts';
+import { currentRoute } from './route.ts';
 
 /** The URL is relative to the page, so that it also works behind a proxy that adds a folder to the path. */
 export const API = new URL(`${placePath}api/v1/`, location.href);
@@ -52,6 +53,8 @@ export const statusOf = (error: unknown): number | undefined => (error instanceo
 export interface Asked {
   /** True for a call that no click caused. To stay within the request limit, it may throw without making a request. */
   readonly isByItself?: boolean | undefined;
+  /** True if more than one view waits for the answer. */
+  readonly isShared?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -88,11 +91,8 @@ export interface AnswerPage<Item> {
 }
 
 /** Returns one page of a list. Throws a Refusal. */
-export async function pageOf<Item = unknown>(
-  path: string,
-  { signal, isByItself }: Asked = {},
-): Promise<AnswerPage<Item>> {
-  const response = await ask(path, { signal, isByItself });
+export async function pageOf<Item = unknown>(path: string, options: Asked = {}): Promise<AnswerPage<Item>> {
+  const response = await ask(path, options);
   const [, next] = /<([^<>]+)>; rel="next"/.exec(response.headers.get('Link') ?? '') ?? [];
   return {
     items: (await response.json()) as Item[],
@@ -143,16 +143,20 @@ interface AskOptions extends Asked {
 
 /**
  * Makes a request. One that only reads waits while the request limit is reached, so that a view keeps what it shows and
- * then loads by itself.
+ * then loads by itself. If that view has been left meanwhile, throws a Refusal without words.
  */
-async function ask(path: string, { isByItself = false, key: asked = key, ...options }: AskOptions): Promise<Response> {
+async function ask(
+  path: string,
+  { isByItself = false, isShared = false, key: asked = key, ...options }: AskOptions,
+): Promise<Response> {
   if (isByItself && !mayAskByItself()) {
     throw new Refusal(0, { detail: 'Not loaded, to stay within the request limit.' });
   }
   const { method = 'GET' } = options;
   const isPatient = method === 'GET' && !isByItself;
+  const { view } = currentRoute();
   for (;;) {
-    if (isPatient) await untilAllowed();
+    if (isPatient && (await untilAllowed()) && !isShared && currentRoute().view !== view) throw new Refusal(0, {});
     const response = await answerTo(path, { ...options, key: asked });
     noteLimit(response.headers);
     if (response.ok) return response;

@@ -104,7 +104,9 @@ function countDown(): void {
   for (const go of waiting.splice(0)) go();
 }
 
-/** Resolves once requests are possible again; at once unless the limit is reached. */
-export async function untilAllowed(): Promise<void> {
-  if (clock !== undefined) await new Promise<void>((resolve) => waiting.push(resolve));
+/** Resolves once requests are possible again; at once unless the limit is reached. Reports whether it was. */
+export async function untilAllowed(): Promise<boolean> {
+  const isLimited = clock !== undefined;
+  if (isLimited) await new Promise<void>((resolve) => waiting.push(resolve));
+  return isLimited;
 }

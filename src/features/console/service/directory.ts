@@ -108,7 +108,10 @@ export function newestConversations({
   readonly isFresh?: boolean;
 } = {}): Promise<AnswerPage<Conversation>> {
   if (newest !== undefined && !isFresh) return newest;
-  const own = pageOf<Conversation>(`conversations?limit=${AT_ONCE}&include=${ALL_PARTS}`, { isByItself });
+  const own = pageOf<Conversation>(`conversations?limit=${AT_ONCE}&include=${ALL_PARTS}`, {
+    isByItself,
+    isShared: true,
+  });
   newest = own;
   own.then(
     ({ items }) => {

@@ -74,7 +74,7 @@ let asked: Promise<readonly KeyRecord[]> | undefined;
 
 /** Requests the limited keys. `knownKeys` returns them until `forgetKeys` is called. */
 export function readKeys(options?: Asked): Promise<readonly KeyRecord[]> {
-  const own = call<readonly KeyRecord[]>('keys', options).then((now) => {
+  const own = call<readonly KeyRecord[]>('keys', { ...options, isShared: true }).then((now) => {
     for (const { id } of keys) revoked.add(id);
     for (const { id } of now) revoked.delete(id);
     keys = now;

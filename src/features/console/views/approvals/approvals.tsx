@@ -166,8 +166,9 @@ async function decide(approval: Approval, decision: Decision): Promise<void> {
   }
 }
 
-function Approvals(): VNode {
-  const isEmpty = cards.value?.length === 0;
+function Approvals(): VNode | null {
+  if (cards.value === undefined) return null;
+  const isEmpty = cards.value.length === 0;
   return (
     <>
       <PageHead
@@ -179,7 +180,7 @@ function Approvals(): VNode {
           {isEmpty && <None />}
         </section>
         <div class="c8 stack loose" id="approval-list" hidden={isEmpty}>
-          {cards.value?.map(({ approval, outcome, isChanged = false }) => (
+          {cards.value.map(({ approval, outcome, isChanged = false }) => (
             <ApprovalCard
               key={approval.id}
               approval={approval}

@@ -8,7 +8,7 @@ import { isComposing } from '../../parts/composing.ts';
 import { Icon, IconButton } from '../../parts/parts.tsx';
 import { toast } from '../../parts/toast.ts';
 import { Token } from '../../parts/token.tsx';
-import { call, upload } from '../../service/api.ts';
+import { call, Refusal, upload } from '../../service/api.ts';
 import { nameOf } from '../../service/directory.ts';
 import { areChangesLive } from '../../service/live.ts';
 import { placeName } from '../../service/place.ts';
@@ -100,11 +100,18 @@ async function post(one: MessageDraft, first: Sending): Promise<void> {
     }
   } catch (error) {
     one.dropQueue();
-    one.said.value = { text: reasonOf(error), isBad: true };
-    if (draft.peek() !== one) toast(`A message was not sent: ${reasonOf(error)}`, true);
+    const reason = whyUnsent(error);
+    one.said.value = { text: reason, isBad: true };
+    if (draft.peek() !== one) toast(`A message was not sent: ${reason}`, true);
   }
   one.isBusy.value = false;
 }
+
+/** At the request limit, leaves the seconds to the banner, which counts them down. */
+const whyUnsent = (error: unknown): string =>
+  error instanceof Refusal && error.code === 'rate_limited'
+    ? 'Not sent: the request limit was reached.'
+    : reasonOf(error);
 
 const posted = ({ said, repeatable }: MessageDraft, { to, text, files, at }: Sending): Promise<Sent> =>
   repeatable([to, text, at?.getTime(), ...files], async (idempotencyKey) => {

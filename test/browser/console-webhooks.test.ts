@@ -59,7 +59,8 @@ describe('webhooks in the console', () => {
       await page.getByRole('button', { name: 'Add and send a test' }).click();
       await page.locator('#toast', { hasText: 'The receiver answered 204' }).waitFor();
       expect(receiver.deliveries[0]?.headers.authorization).toBe('Bearer only-mine');
-      await page.getByRole('button', { name: 'Replay …' }).first().click();
+      await page.locator('.head [aria-haspopup]').click();
+      await page.getByRole('menuitem', { name: 'Replay …' }).click();
       await page.locator('dialog [name="time"]').fill('2020-01-01T00:00');
       await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
       await page.locator('#toast', { hasText: /Delivering everything after .+2020.+\(row 0\) again/ }).waitFor();
@@ -207,7 +208,8 @@ describe('webhooks in the console', () => {
         await todo.getByRole('link', { name: 'See deliveries' }).click();
         const row = page.locator('#delivery-list details', { hasText: 'Somebody is at the door' });
         await row.waitFor();
-        await page.getByRole('button', { name: 'Replay …' }).first().click();
+        await page.locator('.head [aria-haspopup]').click();
+        await page.getByRole('menuitem', { name: 'Replay …' }).click();
         const dialog = page.getByRole('dialog');
         expect(await dialog.getByRole('radio', { name: /^The dropped event/ }).isChecked()).toBe(true);
         expect(await dialog.getByRole('radio').count()).toBe(3);

@@ -140,6 +140,14 @@ test('a day is called today and yesterday, and otherwise by its date', async () 
   expect(dayOf(at(800))).toMatch(/\d{4}$/);
 });
 
+test('a webhook that has delivered nothing yet is neither good nor bad', async () => {
+  const { stateOf } = (await import(modules.webhooks)) as { stateOf: (webhook: object) => readonly string[] };
+  const success = '2026-11-26T12:04:02Z';
+  expect(stateOf({ state: 'healthy', last_success_at: null })).toEqual(['off', 'No delivery yet']);
+  expect(stateOf({ state: 'healthy', last_success_at: success })).toEqual(['good', 'Delivers']);
+  expect(stateOf({ state: 'failing', last_success_at: null })).toEqual(['bad', 'Failing']);
+});
+
 test('a share of nothing is 0 %, and a share near an end is not rounded to it', async () => {
   const { shareOf } = (await import(modules.webhooks)) as { shareOf: (hours: object) => string | undefined };
   const share = (delivered: number, dropped: number): string | undefined =>

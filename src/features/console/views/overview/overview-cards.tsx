@@ -1,20 +1,20 @@
 // The cards of the overview: webhooks, sends, keys and the machine.
 
 import type { VNode } from 'preact';
-import type { KeyOverview, Overview, WebhookOverview } from '../../../../client/overview-types.ts';
+import type { KeyOverview, WebhookOverview } from '../../../../client/overview-types.ts';
 import { bytesOf, counted, number, spanOf } from '../../../../core/model/figures.ts';
 import { type StatusReport, webhookLabel } from '../../../../core/model/status.ts';
 import { Meter, PartBar, Sparkline, TickStrip } from '../../parts/charts.tsx';
 import { Card, type Column, Facts, Table } from '../../parts/parts.tsx';
 import { agoOf, timeOf } from '../../service/words.ts';
-import { hashOf, responseOf, STATES, shareOf, ticksOf, ticksTitle } from '../webhooks/webhook-words.ts';
+import { hashOf, responseOf, shareOf, stateOf, ticksOf, ticksTitle } from '../webhooks/webhook-words.ts';
 import { isLater } from './event-card.tsx';
 import { NEARLY_FULL } from './needs-card.tsx';
 import type { Known } from './overview.tsx';
 
 const SHOWN = 4;
 
-export function WebhookCard({ webhooks }: Pick<Overview, 'webhooks'>): VNode {
+export function WebhookCard({ webhooks = [], status }: Known): VNode {
   const isTimed = webhooks.some(({ median_ms: median }) => responseOf(median) !== undefined);
   const columns: Column[] = [
     'Name',
@@ -31,15 +31,21 @@ export function WebhookCard({ webhooks }: Pick<Overview, 'webhooks'>): VNode {
     <Card title="Webhooks" class="c8" beside={all}>
       <Table name="Webhooks" columns={columns}>
         {webhooks.slice(0, SHOWN).map((webhook) => (
-          <WebhookRow key={webhook.id} webhook={webhook} isTimed={isTimed} />
+          <WebhookRow key={webhook.id} webhook={webhook} status={status} isTimed={isTimed} />
         ))}
       </Table>
     </Card>
   );
 }
 
-function WebhookRow({ webhook, isTimed }: { readonly webhook: WebhookOverview; readonly isTimed: boolean }): VNode {
-  const [mark, word] = STATES[webhook.state];
+interface WebhookRowProps extends Pick<Known, 'status'> {
+  readonly webhook: WebhookOverview;
+  readonly isTimed: boolean;
+}
+
+function WebhookRow({ webhook, status, isTimed }: WebhookRowProps): VNode {
+  const summary = status.webhooks.find(({ id }) => id === webhook.id);
+  const [mark, word] = stateOf({ last_success_at: null, ...summary, state: webhook.state });
   const response = responseOf(webhook.median_ms);
   return (
     <tr>

@@ -77,7 +77,7 @@ function Cards(known: Known): VNode {
       <div class="cols">
         {known.events && <EventCard events={known.events} since={known.since ?? ''} day={known.day ?? ''} />}
         <NeedsCard {...known} again={read} />
-        {hasWebhooks && <WebhookCard webhooks={known.webhooks ?? []} />}
+        {hasWebhooks && <WebhookCard {...known} />}
         {hasWebhooks && <SendCard {...known} />}
         <div class="c12 thirds">
           {!hasWebhooks && <SendCard {...known} />}

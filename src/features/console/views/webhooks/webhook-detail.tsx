@@ -6,23 +6,22 @@ import type { SubjectSeries } from '../../../../client/overview-types.ts';
 import { number, spanOf } from '../../../../core/model/figures.ts';
 import type { DetailedDelivery } from '../../../../core/model/webhook.ts';
 import { BarPlot, Legend, type Parts } from '../../parts/charts.tsx';
-import { Button, Card, Facts, Icon, Note, PageHead, State } from '../../parts/parts.tsx';
-import { reported, toast } from '../../parts/toast.ts';
+import { Button, Card, Facts, Note, PageHead, State } from '../../parts/parts.tsx';
+import { toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { nameIn } from '../../service/directory.ts';
 import { addressIn, hourOf, timeOf } from '../../service/words.ts';
 import { DeliveryCard } from './deliveries.tsx';
 import { pathOf, redeliver } from './redeliver.ts';
-import { replay } from './replay-dialog.tsx';
 import { sendTest, WebhookMenu } from './webhook-actions.tsx';
 import {
   hashOf,
   nameOfWebhook,
   responseOf,
   type ShownWebhook,
-  STATES,
   shareOf,
   shownAddress,
+  stateOf,
   troubleOf,
   whenOf,
 } from './webhook-words.ts';
@@ -36,7 +35,7 @@ interface WebhookProps {
 }
 
 export function WebhookPage({ webhook, deliveries, hours, again }: WebhookProps): VNode {
-  const [mark, word] = STATES[webhook.state];
+  const [mark, word] = stateOf(webhook);
   return (
     <>
       <PageHead
@@ -46,10 +45,6 @@ export function WebhookPage({ webhook, deliveries, hours, again }: WebhookProps)
         text={shownAddress(webhook.url)}
       >
         <Button run={() => sendTest(webhook).then(again)}>Send a test</Button>
-        <Button run={() => void reported(() => replay(webhook, again))}>
-          <Icon name="retry" />
-          Replay …
-        </Button>
         <WebhookMenu webhook={webhook} again={again} />
       </PageHead>
       <TroubleNote webhook={webhook} lastError={deliveries[0]?.error} again={again} />

@@ -8,12 +8,19 @@ import type { Mark } from '../../parts/parts.tsx';
 
 export type ShownWebhook = Webhook & WebhookStatus & { readonly next_attempt_at?: string | null };
 
-export const STATES: Readonly<Record<WebhookStatus['state'], readonly [mark: Mark, word: string]>> = {
+const STATES: Readonly<Record<WebhookStatus['state'], readonly [mark: Mark, word: string]>> = {
   healthy: ['good', 'Delivers'],
   failing: ['bad', 'Failing'],
   held: ['warn', 'Holding'],
   paused: ['off', 'Paused'],
 };
+
+/** Returns a webhook's state as a mark and a word. Nothing proves that one without a delivery works. */
+export const stateOf = ({
+  state,
+  last_success_at: success,
+}: Pick<WebhookStatus, 'state' | 'last_success_at'>): readonly [mark: Mark, word: string] =>
+  state === 'healthy' && success === null ? ['off', 'No delivery yet'] : STATES[state];
 
 /** Masks the password in a URL. The API's list contains it, but no screen should show it. */
 export const shownAddress = (url: string): string => withoutPassword({ url });

@@ -24,9 +24,9 @@ import {
   nameOfWebhook,
   responseOf,
   type ShownWebhook,
-  STATES,
   shareOf,
   shortAddress,
+  stateOf,
   ticksOf,
   ticksTitle,
   whenOf,
@@ -182,7 +182,7 @@ interface RowProps {
 function Row({ webhook, hours, isGone }: RowProps): VNode {
   const { id, url, state, behind, dropped, last_success_at: success } = webhook;
   const name = nameOfWebhook(webhook);
-  const [mark, word] = isGone ? (['off', 'Removed'] as const) : STATES[state];
+  const [mark, word] = isGone ? (['off', 'Removed'] as const) : stateOf(webhook);
   return (
     <tr data-id={id} inert={isGone}>
       <td>

@@ -109,7 +109,7 @@ describeWithNats('the console at a hub', () => {
   inBrowser('lists the conversations of all Macs, and leads to the one on its Mac', async () => {
     await atHub('#/messages');
     await page.locator('#merged-list li').nth(1).waitFor();
-    const macs = await page.locator('#merged-list .tag').allTextContents();
+    const macs = await page.locator('#merged-list .address').allTextContents();
     expect(macs.toSorted()).toEqual(['m1', 'm2']);
     await page.locator('#merged .thread', { hasText: 'opens in the console of its Mac' }).waitFor();
     await page.getByLabel('Find by name or number').fill('nobody');

@@ -53,6 +53,11 @@ describe('an event as a sentence', () => {
     expect(sentenceOf({ type: 'message.received', data }, () => undefined, namesIn)[0]).toBe('Ben Okafor');
   });
 
+  test('says that a message is no text if the event has no words for it, as the poll of a hub', async () => {
+    expect(await say('message.received', { ...ladder, body: '' })).toBe('Ben Okafor something other than text');
+    expect(await say('message.updated', { ...own, body: '' }, ['delivered'])).toBe('a message was delivered');
+  });
+
   test('parts the name from the report of a change of the conversation', async () => {
     const details = { kind: 'group_rename', sentence: 'Ben Okafor named the conversation “Trip”.' };
     const { sentenceOf } = (await import(modules.events)) as { sentenceOf: SentenceOf };
@@ -130,6 +135,11 @@ test('the overview counts all dropped events, and every webhook in trouble', asy
   expect(said([0, 0, 10])).toBe('3 of 3 in trouble: 6 dropped, 10 kept');
   expect(said([0, 0, 0])).toBe('3 of 3 failing: 6 dropped');
   expect(said([])).toBe('3 of 3 behind: 6 dropped');
+});
+
+test('a time of another year is no longer than a list has room for', async () => {
+  const { exactTimeOf } = (await import(modules.words)) as { exactTimeOf: (at: string) => string };
+  expect(exactTimeOf('2019-10-30T10:59:59Z').length).toBeLessThanOrEqual(22);
 });
 
 test('a day is called today and yesterday, and otherwise by its date', async () => {

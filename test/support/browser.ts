@@ -87,10 +87,10 @@ export async function axeFaults(page: Page): Promise<readonly unknown[]> {
 
 /**
  * Script that returns the elements which run off the side of the window, or of a part of it that hides or scrolls the
- * rest. A text that ends in "…" says itself that it is cut, and the lines of an event as JSON scroll.
+ * rest. A text that ends in "…" says itself that it is cut.
  */
 const OFF = `[...document.querySelectorAll('#main *')].filter((each) => {
-  if (each instanceof SVGElement || each.closest('.unseen, .msg .by, .json') !== null) return false;
+  if (each instanceof SVGElement || each.closest('.unseen, .msg .by') !== null) return false;
   const { right, left, width } = each.getBoundingClientRect();
   let clips = each.parentElement;
   while (clips !== null && getComputedStyle(clips).textOverflow !== 'ellipsis') clips = clips.parentElement;

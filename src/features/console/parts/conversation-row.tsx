@@ -1,6 +1,6 @@
 // One conversation in a list: its faces, its name, and its last message.
 
-import type { ComponentChildren, VNode } from 'preact';
+import type { VNode } from 'preact';
 import type { Conversation } from '../../../core/model/conversation.ts';
 import { number } from '../../../core/model/figures.ts';
 import { isGroup, lastWords, nameOf, namesOf, peopleIn } from '../service/directory.ts';
@@ -17,14 +17,12 @@ interface Props {
   /** True if a message before the last one was not delivered, and nobody has looked since. */
   readonly hasFailed?: boolean;
   readonly isCurrent?: boolean;
-  /** Stands after the name. */
-  readonly beside?: ComponentChildren;
-  /** The address that tells the conversation from others of the same name. */
+  /** What tells the conversation from others of the same name: its address, or its Mac. */
   readonly address?: string | undefined;
 }
 
 export function ConversationRow(props: Props): VNode {
-  const { conversation, href, mac, unread, hasFailed = false, isCurrent = false, beside, address } = props;
+  const { conversation, href, mac, unread, hasFailed = false, isCurrent = false, address } = props;
   const { id, last_message_at: at, names, details } = conversation;
   const last = details?.last_message;
   const isFailed = last?.status === 'failed';
@@ -39,7 +37,6 @@ export function ConversationRow(props: Props): VNode {
           <b class="cut" dir="auto">
             <Names names={namesOf(conversation)} />
           </b>
-          {beside}
           {isGroup(conversation) && <span class="unseen">, a group</span>}
           <time dateTime={at} title={timeOf(at)}>
             {shortTimeOf(at)}

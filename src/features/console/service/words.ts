@@ -29,7 +29,6 @@ const millisecondClock = formatter({
   second: '2-digit',
   fractionalSecondDigits: 3,
 });
-const date = formatter({ dateStyle: 'medium' });
 const digits = formatter({ dateStyle: 'short' });
 const dateAndClock = formatter({ dateStyle: 'medium', timeStyle: 'short' });
 const dateAndExactClock = formatter({ dateStyle: 'medium', timeStyle: 'medium' });
@@ -79,7 +78,7 @@ export function exactTimeOf(at: string | number, isPrecise = false): string {
   const time = new Date(at);
   const clocked = (isPrecise ? millisecondClock : exactClock)(time);
   if (isToday(time)) return clocked;
-  return `${(isThisYear(time) ? shortDate : date)(time)}, ${clocked}`;
+  return `${(isThisYear(time) ? shortDate : digits)(time)}, ${clocked}`;
 }
 
 /** Returns "Today", "Tomorrow", "Yesterday", or the date with its weekday. */

@@ -93,6 +93,18 @@ const TOKEN = /("(?:[^"\\]|\\.)*")(?=\s*:)|("(?:[^"\\]|\\.)*")|(-?\d[\d.eE+-]*)|
 /** Shows a value as coloured JSON. */
 function Json({ value }: { readonly value: unknown }): VNode {
   const text = JSON.stringify(value, undefined, 2);
+  return (
+    <div class="code">
+      <pre class="json">{text.split('\n').map(jsonLine)}</pre>
+      <Button kind="mini icon bare" aria-label="Copy JSON" run={() => copy(text)}>
+        <Icon name="copy" />
+      </Button>
+    </div>
+  );
+}
+
+/** What does not fit into the line follows further in than it begins, so that it does not look like another line. */
+function jsonLine(text: string): VNode {
   const parts: (string | VNode)[] = [];
   let end = 0;
   for (const { 0: found, 1: key, 2: string, 3: figure, index } of text.matchAll(TOKEN)) {
@@ -101,15 +113,9 @@ function Json({ value }: { readonly value: unknown }): VNode {
     end = index + found.length;
   }
   return (
-    <div class="code">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs a way to scroll it by keyboard. */}
-      <pre class="json" role="region" aria-label="The event as JSON" tabIndex={0}>
-        {parts}
-        {text.slice(end)}
-      </pre>
-      <Button kind="mini icon bare" aria-label="Copy JSON" run={() => copy(text)}>
-        <Icon name="copy" />
-      </Button>
-    </div>
+    <span class="block" style={{ '--in': text.search(/\S/) + 2 }}>
+      {parts}
+      {text.slice(end)}
+    </span>
   );
 }

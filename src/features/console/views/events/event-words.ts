@@ -38,8 +38,10 @@ function messageText({ body, attachments, details }: Message): string {
   return [says, ...attachments.map((path) => `[${path.split('/').at(-1)}]`)].filter((part) => part !== '').join(' ');
 }
 
-const quoted = (message: Message | undefined): string =>
-  message === undefined ? 'a message' : `“${messageText(message)}”`;
+function quoted(message: Message | undefined): string {
+  const text = message && messageText(message);
+  return text ? `“${text}”` : 'a message';
+}
 
 /** The name of the person who acted, and what they did. The name is empty if the text is a whole sentence. */
 export type Sentence = readonly [who: string, text: string];
@@ -73,7 +75,9 @@ export function sentenceOf(
       const { data } = event;
       if (data.details?.retracted_at && data.body === '') return [whoOf(data), uncapital(messageText(data))];
       if (event.type !== 'message.updated') {
-        return isNotice(data) ? actIn(data, namesOf(data, namesIn)) : [whoOf(data), messageText(data)];
+        if (isNotice(data)) return actIn(data, namesOf(data, namesIn));
+        // A hub passes on no details, such as those of a poll.
+        return [whoOf(data), messageText(data) || 'something other than text'];
       }
       return changeIn(data, event.changes, [whoOf(data), namesOf(data, namesIn)]);
     }

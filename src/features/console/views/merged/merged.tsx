@@ -5,7 +5,7 @@ import type { VNode } from 'preact';
 import type { Conversation } from '../../../../core/model/conversation.ts';
 import { SearchBox } from '../../parts/choices.tsx';
 import { ConversationRow } from '../../parts/conversation-row.tsx';
-import { Button, Empty, moveRow, Note, Tag } from '../../parts/parts.tsx';
+import { Button, Empty, moveRow, Note } from '../../parts/parts.tsx';
 import { reported } from '../../parts/toast.ts';
 import { viewOf, whileShown } from '../../parts/view.tsx';
 import { type AnswerPage, type Asked, pageOf } from '../../service/api.ts';
@@ -171,7 +171,7 @@ function Row(conversation: Conversation): VNode {
       href={consoleOf(mac, pathOfConversation(conversation.id))}
       mac={mac}
       unread={conversation.details?.unread_count ?? 0}
-      beside={<Tag>{mac}</Tag>}
+      address={mac}
     />
   );
 }

@@ -349,4 +349,20 @@ describe('the views of the console', () => {
     await goTo('#/keys');
     expect(await page.locator('#key-list tr').first().textContent()).toMatch(/^Your own key.*everything/);
   });
+
+  inBrowser('the shortcuts stand in two columns, and below each other on a phone', async () => {
+    const { page } = there();
+    await page.evaluate('document.activeElement.blur()');
+    await page.keyboard.press('?');
+    const tops = async () =>
+      Promise.all((await page.locator('#shortcuts dl').all()).map(async (list) => (await list.boundingBox())?.y ?? 0));
+    await page.locator('#shortcuts dl').last().waitFor();
+    const [one, other] = await tops();
+    expect(other).toBe(one);
+    await resize(page, 390, 844);
+    const [above = 0, below = 0] = await tops();
+    expect(below).toBeGreaterThan(above);
+    await resize(page, 1280, 800);
+    await page.keyboard.press('Escape');
+  });
 });

@@ -87,14 +87,18 @@ export function showShortcuts(): void {
     <dialog aria-labelledby="shortcuts-title" id="shortcuts">
       <div class="in">
         <h2 id="shortcuts-title">Keyboard shortcuts</h2>
-        <dl>
-          {[...SHORTCUTS, ...viewShortcuts()].map(([keys, text]) => [
-            <dt key={keys}>
-              <Keys keys={keys} />
-            </dt>,
-            <dd key={text}>{text}</dd>,
-          ])}
-        </dl>
+        <div class="lists">
+          {[SHORTCUTS, viewShortcuts()].map((list) => (
+            <dl>
+              {list.map(([keys, text]) => [
+                <dt key={keys}>
+                  <Keys keys={keys} />
+                </dt>,
+                <dd key={text}>{text}</dd>,
+              ])}
+            </dl>
+          ))}
+        </div>
         <div class="acts">
           <Button run={() => dialog.close()}>Close</Button>
         </div>

@@ -83,6 +83,17 @@ describe('a key that has ended', () => {
   });
 });
 
+test('a secret that was replaced opens its key for a day', async () => {
+  const { keys } = service.access;
+  const { id, key: replaced } = keys.add({ name: 'test', preset: 'reader', settings: {} });
+  const { key: secret } = keys.rotate(id);
+  await service.clock.advance(24 * HOUR_MS - 1);
+  expect(service.access.find(replaced)?.key?.id).toBe(id);
+  await service.clock.advance(1);
+  expect(service.access.find(replaced)).toBeUndefined();
+  expect(service.access.find(secret)?.key?.id).toBe(id);
+});
+
 describe('a key that is revoked while the files of a send are copied', () => {
   const hour = { sendAtMs: HOUR_MS, sendUntilMs: 2 * HOUR_MS };
 

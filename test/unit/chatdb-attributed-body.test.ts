@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { decodeAttributedBody } from '../../src/core/chatdb/attributed-body.ts';
 import { readAttributedText } from '../../src/core/chatdb/content/attributed-runs.ts';
 import { RowBudget } from '../../src/core/chatdb/content/row-budget.ts';
-import { MAX_BLOB_BYTES } from '../../src/core/chatdb/content/typedstream.ts';
+import { MAX_BLOB_BYTES, SIGNATURE, Typedstream } from '../../src/core/chatdb/content/typedstream.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { isLong } from '../support/conditions.ts';
 import { craftedArchive, members, Uid } from '../support/crafted-archives.ts';
@@ -75,6 +75,17 @@ describe('the attributedBody decoder', () => {
       expect(readAttributedText(archive, new RowBudget())).toEqual({ text, runs: undefined });
       expect(readAttributedText(archive, new RowBudget(5))).toBeUndefined();
     });
+  });
+
+  test('reads numbers of either precision, and whole ones that are stored as integers', () => {
+    const reals = Buffer.alloc(14, 0x83);
+    reals.writeFloatLE(1.5, 1);
+    reals.writeDoubleLE(-2.25, 6);
+    const array = Buffer.concat([
+      ...[SIGNATURE, Buffer.from([0x84, 1, 0x40, 0x84, 0x84, 0x84, 7]), Buffer.from('NSArray'), Buffer.from([0, 0x85])],
+      ...[Buffer.from([0x84, 5]), Buffer.from('ifdfd'), Buffer.from([4]), reals, Buffer.from([7, 0xff, 0x86])],
+    ]);
+    expect(new Typedstream(array, new RowBudget()).values().values).toEqual([1.5, -2.25, 7, -1]);
   });
 
   test('gives nothing for what is no attributed string', () => {

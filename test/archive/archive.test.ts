@@ -11,11 +11,14 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { Connection } from '../../src/core/chatdb/connection.ts';
 import { ArchiveIndex } from '../../src/features/archive/archive-index.ts';
+import { ArchiveSource } from '../../src/features/archive/archive-source.ts';
 import { readChain } from '../../src/features/archive/chain.ts';
 import { ChainFiles } from '../../src/features/archive/chain-files.ts';
 import { archived, bodiesOf, chainsOf, compared, everythingIn, linesOf, verified } from '../support/archive-fixture.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
+import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
@@ -111,6 +114,27 @@ describe('an archive', () => {
     expect(await archived(chatDb, folder)).toMatchObject({ added: 0, changed: 1, removed: 0 });
     expect(await archived(chatDb, folder)).toMatchObject({ added: 0, changed: 0, removed: 0 });
     expect((await verified(folder)).faults).toEqual([]);
+  });
+
+  test('writes a message again when a tapback on it is gone, also after a run that failed meanwhile', async () => {
+    const row = write('a message');
+    const tapback = write('Loved “a message”', '2026-05-01T11:00:00Z', {
+      associated_message_type: 2000,
+      associated_message_guid: `p:0/${fixture.guid(row)}`,
+    });
+    await archived(chatDb, folder);
+    fixture.sqlite.prepare('DELETE FROM message WHERE ROWID = ?').run(tapback);
+    const connection = new Connection({ path: chatDb, home: '/home/nobody', log: collectingLog() });
+    const source = new ArchiveSource(connection);
+    const { entries } = source;
+    source.entries = (rows) => {
+      if (rows.length > 0) throw new Error('chat.db is away');
+      return entries.call(source, rows);
+    };
+    await expect(archived(chatDb, folder, { source })).rejects.toThrow('chat.db is away');
+    connection.close();
+    expect(await archived(chatDb, folder)).toMatchObject({ added: 0, changed: 1, removed: 1 });
+    expect(linesOf(folder).at(-2)?.message?.details?.reactions).toEqual([]);
   });
 
   test('continues behind its last whole line when a run was killed, without its index too', async () => {

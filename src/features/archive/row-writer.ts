@@ -83,21 +83,17 @@ export class RowWriter {
    * rows of conversations whose key is not in `keys`.
    */
   async removed(entries: readonly Entry[], keys: ReadonlySet<string> | undefined): Promise<void> {
-    const { index, files, report, seenAt } = this.#parts;
-    const reactedTo: string[] = [];
-    for (const entry of entries) {
-      const path = this.#pathOf(entry.file);
-      const key = chainOf(path)?.key ?? '';
-      if (keys?.has(key) === false) continue;
-      const target = this.#lineOf(entry).reaction?.message_guid;
-      if (target !== undefined) reactedTo.push(target);
+    const { index, files, report, run, seenAt } = this.#parts;
+    const keyOf = ({ file }: Entry): string => chainOf(this.#pathOf(file))?.key ?? '';
+    const gone = entries.filter((entry) => keys?.has(keyOf(entry)) !== false);
+    // Runs first, for the same reason as in `#targets`.
+    await this.#again(gone.flatMap((entry) => this.#lineOf(entry).reaction?.message_guid ?? []));
+    for (const entry of gone) {
       const members = `"seen_at":"${seenAt()}","replaces":${entry.n},"removed":true,"guid":${JSON.stringify(entry.guid)}`;
-      const position = files.append(path, key, members);
-      index.put({ ...entry, ...position, print: REMOVED, run: this.#parts.run, earlier: withEarlier(entry) });
+      const position = files.append(this.#pathOf(entry.file), keyOf(entry), members);
+      index.put({ ...entry, ...position, print: REMOVED, run, earlier: withEarlier(entry) });
       report.removed += 1;
     }
-    files.flush();
-    await this.#again(reactedTo);
   }
 
   /** Returns the index entries of these rows. Key: `rowKey`. Empty in a first run, which meets each row only once. */
@@ -128,7 +124,10 @@ export class RowWriter {
     if (guids.size > 0) await this.#again([...guids]);
   }
 
-  /** Compares these messages again: their rows are unchanged, but their reactions have changed. */
+  /**
+   * Compares these messages again: their rows are unchanged, but their reactions have changed. Their lines are in the
+   * files afterwards.
+   */
   async #again(guids: readonly string[]): Promise<void> {
     const { source, run, files } = this.#parts;
     const known = this.#known(guids);
@@ -233,8 +232,6 @@ export class RowWriter {
    */
   #lineOf(entry: Entry): ArchivedLine {
     const start = entry.print === REMOVED ? Number(entry.earlier.split(',').at(-1)) : entry.start;
-    // A line that this run has appended may still wait in memory.
-    if (entry.run === this.#parts.run) this.#parts.files.flush();
     const reader = new LineReader(join(this.#parts.folder, this.#pathOf(entry.file)));
     try {
       return JSON.parse(reader.at(start)) as ArchivedLine;

@@ -7,7 +7,6 @@ import { includeSet, NO_INCLUDES } from '../../src/core/model/include.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import type { NewWebhook } from '../../src/core/model/ports/webhooks-ports.ts';
 import type { DeliveryRecord } from '../../src/core/model/webhook.ts';
-import type { Sqlite } from '../../src/core/runtime/sqlite.ts';
 import { cursorStore } from '../../src/core/state/cursor-store.ts';
 import { idempotencyStore } from '../../src/core/state/idempotency-store.ts';
 import { lockFolder } from '../../src/core/state/lock.ts';
@@ -215,25 +214,6 @@ describe('idempotency', () => {
       requestHash: 'hash',
       outcome: { state: 'interrupted' },
     });
-    database.close();
-  });
-
-  test('claim and outcome are committed down to the disk, and what follows is not', () => {
-    const database = openStateDatabase(newFile());
-    const synchronous = (): unknown => database.prepare('PRAGMA synchronous').get()?.[0];
-    const levels: unknown[] = [];
-    const watched: Sqlite = {
-      ...database,
-      transaction(work) {
-        levels.push(synchronous());
-        return database.transaction(work);
-      },
-    };
-    const store = idempotencyStore(watched);
-    store.claim(key, 'hash', 0);
-    store.finish(key, { state: 'provisional' });
-    expect(levels).toEqual([2, 2]);
-    expect(synchronous()).toBe(1);
     database.close();
   });
 

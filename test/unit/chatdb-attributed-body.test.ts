@@ -77,15 +77,25 @@ describe('the attributedBody decoder', () => {
     });
   });
 
+  /** Reads an array whose items have these types and bytes. */
+  const itemsOf = (types: string, items: Buffer) => {
+    const head = [Buffer.from([0x84, 1, 0x40, 0x84, 0x84, 0x84, 7]), Buffer.from('NSArray'), Buffer.from([0, 0x85])];
+    const group = [Buffer.from([0x84, types.length + 1]), Buffer.from(`i${types}`), Buffer.from([types.length])];
+    const array = Buffer.concat([SIGNATURE, ...head, ...group, items, Buffer.from([0x86])]);
+    return new Typedstream(array, new RowBudget()).values().values;
+  };
+
   test('reads numbers of either precision, and whole ones that are stored as integers', () => {
     const reals = Buffer.alloc(14, 0x83);
     reals.writeFloatLE(1.5, 1);
     reals.writeDoubleLE(-2.25, 6);
-    const array = Buffer.concat([
-      ...[SIGNATURE, Buffer.from([0x84, 1, 0x40, 0x84, 0x84, 0x84, 7]), Buffer.from('NSArray'), Buffer.from([0, 0x85])],
-      ...[Buffer.from([0x84, 5]), Buffer.from('ifdfd'), Buffer.from([4]), reals, Buffer.from([7, 0xff, 0x86])],
-    ]);
-    expect(new Typedstream(array, new RowBudget()).values().values).toEqual([1.5, -2.25, 7, -1]);
+    expect(itemsOf('fdfd', Buffer.concat([reals, Buffer.from([7, 0xff])]))).toEqual([1.5, -2.25, 7, -1]);
+  });
+
+  test('finds what is named again, also behind the 110 numbers that take one byte', () => {
+    const texts = Array.from({ length: 112 }, (_, n) => [0x84, 0x84, 1, 65 + (n % 26)]);
+    const values = itemsOf('*'.repeat(114), Buffer.from([...texts.flat(), 0x92 + 3, 0]));
+    expect(values?.slice(-4)).toEqual(['G', 'H', 'B', 'E']);
   });
 
   test('gives nothing for what is no attributed string', () => {

@@ -27,6 +27,7 @@ const LIGHT_FILES = [
   'rules.ts',
   'demo-commands.ts',
   'commands.ts',
+  'webhook-declarations.ts',
   'settings.ts',
   'clients.ts',
   'ended.ts',
@@ -70,10 +71,7 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 
 /** Lines of the core that name a feature, and why they may. The numbers only fall: lower them here when they do. */
 const NAMED: Readonly<Record<string, readonly [lines: number, why: string]>> = {
-  access: [
-    17,
-    'A deferred send says whether the owner approved it, and the command line prints the answer to a held one.',
-  ],
+  access: [12, 'A deferred send says whether the owner approved it.'],
   backup: [7, 'A feature may end what must not survive a backup.'],
   bluebubbles: [2, 'A source, and the example of a protocol.'],
   changes: [
@@ -85,7 +83,7 @@ const NAMED: Readonly<Record<string, readonly [lines: number, why: string]>> = {
   doctor: [7, 'A feature may add what doctor finds.'],
   imsg: [1, 'A source.'],
   mcp: [2, 'A feature may add tools, and a way to start a command.'],
-  scheduled: [6, 'The command line prints the answer to a send with a time.'],
+  scheduled: [1, 'The description of `send_at`.'],
   shell: [1, 'A comment about the words that it completes.'],
   simulator: [41, '--demo is an option of every command.'],
 };

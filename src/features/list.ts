@@ -5,6 +5,7 @@ import { backup } from './backup/feature.ts';
 import { bluebubbles } from './bluebubbles/feature.ts';
 import { canary } from './canary/feature.ts';
 import { changes } from './changes/feature.ts';
+import { clientCommands } from './client-commands/feature.ts';
 import { consoleFeature } from './console/feature.ts';
 import { contacts } from './contacts/feature.ts';
 import { content } from './content/feature.ts';
@@ -25,6 +26,7 @@ import { webhookListener } from './webhook-listener/feature.ts';
 
 /** The features of this program, in the order in which they are opened, and in which their commands are listed. */
 export const FEATURES: readonly Feature[] = [
+  clientCommands,
   installation,
   doctor,
   backup,

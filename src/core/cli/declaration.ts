@@ -5,6 +5,7 @@ import { decodeOffset } from '../model/offset.ts';
 import type { ClientContext } from './client-context.ts';
 import type { ConnectionOptions } from './context.ts';
 import type { Served } from './service-connection.ts';
+import { maxAgeSeconds } from './since.ts';
 
 /**
  * Makes the action of a command from `load`, which is called when the command is used. `load` returns a function, which
@@ -126,4 +127,26 @@ export function eventTypes(flags: string, description: string): Option {
     check?.(value, undefined as never);
     return gathered(value, before);
   });
+}
+
+/** Adds the options that choose events. */
+export function withFilters(command: Command): Command {
+  return command
+    .option(
+      '--conversation <conversation>',
+      'only events of this conversation: an id, an address or a name; may be repeated',
+      gathered,
+    )
+    .option(
+      '--sender <person>',
+      'only events by this person: an address, or a name for all of their addresses; may be repeated',
+      gathered,
+    )
+    .addOption(new Option('--from <whom>', 'only your own messages, or only those of others').choices(['me', 'others']))
+    .option(
+      '--max-age <stretch>',
+      'skip messages that took longer than this to arrive, such as 30m or 2h',
+      maxAgeSeconds,
+    )
+    .option('--no-junk', 'skip what Messages hides: spam, promotions, codes of services');
 }

@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import { declareClientCommands } from './client-commands.ts';
 import type { ClientContext } from './client-context.ts';
 import { CLIENT_COMMANDS, nonEmpty, type Runs, SERVICE_COMMANDS } from './declaration.ts';
 import { EXIT_CODE_HELP } from './exit-codes.ts';
@@ -28,7 +27,6 @@ export function declareProgram(context: ClientContext, runs: Runs): Command {
   program.commandsGroup(SERVICE_COMMANDS);
   declareHostCommands(program, runs);
   program.commandsGroup(CLIENT_COMMANDS);
-  declareClientCommands(program, runs);
   for (const feature of context.features) feature.commands?.(program, runs);
   return program;
 }

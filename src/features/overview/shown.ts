@@ -1,11 +1,10 @@
 import type { Overview, SubjectSeries } from '../../client/overview-types.ts';
 import { isPosternError } from '../../client/postern-client.ts';
 import type { ClientContext } from '../../core/cli/client-context.ts';
-import { LABEL_COLUMNS } from '../../core/cli/commands/status-command.ts';
 import type { Context } from '../../core/cli/context.ts';
 import type { Style } from '../../core/cli/output/style.ts';
 import { type Column, table } from '../../core/cli/output/table.ts';
-import { wrapped } from '../../core/cli/output/text.ts';
+import { LABEL_COLUMNS, wrapped } from '../../core/cli/output/text.ts';
 import { shownTime } from '../../core/cli/output/time.ts';
 import type { Served } from '../../core/cli/service-connection.ts';
 import { webhookLabel } from '../../core/model/status.ts';

@@ -1,10 +1,18 @@
-import { connected, eventTypes, groupOf, helpExamples, nonEmpty, served } from '../../core/cli/declaration.ts';
-import { withFilters } from '../../core/cli/webhook-commands.ts';
+import {
+  connected,
+  eventTypes,
+  groupOf,
+  helpExamples,
+  nonEmpty,
+  served,
+  withFilters,
+} from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 
 /** A receiver of webhooks on the command line, for trying them out. */
 export const webhookListener = feature({
   name: 'webhook-listener',
+  needs: ['client-commands'],
   commands(program, runs) {
     withFilters(connected(groupOf(program, 'webhooks').command('listen')))
       .description(

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { isPosternError } from '../../client/postern-client.ts';
-import { type FilterOptions, filterOf, secretIn } from '../../core/cli/commands/webhook-settings-commands.ts';
 import type { ConnectionOptions } from '../../core/cli/context.ts';
 import { EXIT } from '../../core/cli/context.ts';
 import { shownEvent } from '../../core/cli/output/event-line.ts';
@@ -11,6 +10,7 @@ import { type ChangeEvent, type Event, ROW_EVENT_TYPES } from '../../core/model/
 import { isLoopback } from '../../core/model/loopback.ts';
 import type { WebhookEventType } from '../../core/model/webhook.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { type FilterOptions, filterOf, secretIn } from '../client-commands/port.ts';
 import { isLeftover, type ReceivedDelivery, startReceiver } from './receiver.ts';
 
 interface ListenOptions extends ConnectionOptions, FilterOptions {

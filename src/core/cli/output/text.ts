@@ -87,6 +87,9 @@ export function fitted(text: string, columns: number): string {
   return text;
 }
 
+/** The width of the label before each line of `postern status`. */
+export const LABEL_COLUMNS = 12;
+
 /** A space at which lines are not broken; `wrapped` prints it as an ordinary space. */
 export const UNBROKEN = '\u00a0';
 

@@ -1,14 +1,14 @@
-import type { PosternClient } from '../../../client/postern-client.ts';
-import type { Include } from '../../model/include.ts';
-import type { Message } from '../../model/message.ts';
-import { systemClock } from '../../runtime/clock.ts';
-import type { ConnectionOptions } from '../context.ts';
-import { EXIT } from '../context.ts';
-import { MESSAGE_LIST, messageRow } from '../output/event-line.ts';
-import { conversationsToRead, personIdOf } from '../recipient.ts';
-import { Refusal, type Served } from '../service-connection.ts';
-import { withNames } from '../shown-names.ts';
-import { justBefore } from '../since.ts';
+import type { PosternClient } from '../../client/postern-client.ts';
+import type { ConnectionOptions } from '../../core/cli/context.ts';
+import { EXIT } from '../../core/cli/context.ts';
+import { MESSAGE_LIST, messageRow } from '../../core/cli/output/event-line.ts';
+import { conversationsToRead, personIdOf } from '../../core/cli/recipient.ts';
+import { Refusal, type Served } from '../../core/cli/service-connection.ts';
+import { withNames } from '../../core/cli/shown-names.ts';
+import { justBefore } from '../../core/cli/since.ts';
+import type { Include } from '../../core/model/include.ts';
+import type { Message } from '../../core/model/message.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
 
 export interface MessagesFlags extends ConnectionOptions {
   /** Unix milliseconds. */

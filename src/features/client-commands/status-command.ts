@@ -1,13 +1,13 @@
-import type { Feature, ShownStatus } from '../../feature.ts';
-import { accountTrouble } from '../../model/messages-account.ts';
-import { type HubMac, isBehind, type StatusReport, type WebhookSummary } from '../../model/status.ts';
-import { type Verdict, verdictOf } from '../../model/verdict.ts';
-import type { ClientContext } from '../client-context.ts';
-import { EXIT } from '../context.ts';
-import type { Style } from '../output/style.ts';
-import { oneLine, printable, wrapped } from '../output/text.ts';
-import { shownSpan } from '../output/time.ts';
-import type { Served } from '../service-connection.ts';
+import type { ClientContext } from '../../core/cli/client-context.ts';
+import { EXIT } from '../../core/cli/context.ts';
+import type { Style } from '../../core/cli/output/style.ts';
+import { LABEL_COLUMNS, oneLine, printable, wrapped } from '../../core/cli/output/text.ts';
+import { shownSpan } from '../../core/cli/output/time.ts';
+import type { Served } from '../../core/cli/service-connection.ts';
+import type { Feature, ShownStatus } from '../../core/feature.ts';
+import { accountTrouble } from '../../core/model/messages-account.ts';
+import { type HubMac, isBehind, type StatusReport, type WebhookSummary } from '../../core/model/status.ts';
+import { type Verdict, verdictOf } from '../../core/model/verdict.ts';
 
 /**
  * `postern status`: prints the service's status and, with the owner's key, the lines that features add. Exits with 69
@@ -63,9 +63,6 @@ interface Line {
   readonly text: string;
   readonly style?: Style | undefined;
 }
-
-/** The width of the label before each line. */
-export const LABEL_COLUMNS = 12;
 
 function shownLine({ name, text, style }: Line, { paint, columns }: ClientContext): readonly string[] {
   const [first = '', ...others] = wrapped(printable(text), columns, LABEL_COLUMNS);

@@ -1,14 +1,15 @@
-import type { HeldSend, Message, ScheduledAnswer, SentMessage } from '../../../client/types.ts';
-import { type SendChoices, sendChoices } from '../../model/send-service.ts';
-import { localTimeZone, systemClock } from '../../runtime/clock.ts';
-import type { ConnectionOptions } from '../context.ts';
-import { EXIT } from '../context.ts';
-import { upload } from '../files.ts';
-import { oneLine, printable } from '../output/text.ts';
-import { shownTime } from '../output/time.ts';
-import { recipientOf } from '../recipient.ts';
-import { Refusal, type Served } from '../service-connection.ts';
-import { isReached, type WaitState, waited } from './send-wait.ts';
+import type { HeldSend, Message, ScheduledAnswer, SentMessage } from '../../client/types.ts';
+import type { ConnectionOptions } from '../../core/cli/context.ts';
+import { EXIT } from '../../core/cli/context.ts';
+import { upload } from '../../core/cli/files.ts';
+import { oneLine, printable } from '../../core/cli/output/text.ts';
+import { shownTime } from '../../core/cli/output/time.ts';
+import { recipientOf } from '../../core/cli/recipient.ts';
+import { Refusal, type Served } from '../../core/cli/service-connection.ts';
+import { type SendChoices, sendChoices } from '../../core/model/send-service.ts';
+import { localTimeZone, systemClock } from '../../core/runtime/clock.ts';
+import type { WaitState } from './commands.ts';
+import { isReached, waited } from './send-wait.ts';
 
 export interface SendFlags extends ConnectionOptions, SendChoices {
   readonly attach?: readonly string[];

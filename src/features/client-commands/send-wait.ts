@@ -1,10 +1,7 @@
-import type { Message, PosternClient, SentMessage } from '../../../client/postern-client.ts';
-import { normalAddress } from '../../model/address.ts';
-import type { MessageStatus } from '../../model/message.ts';
-
-/** The states that `send --wait` can wait for, in the order in which they occur. */
-export const WAIT_STATES = ['sent', 'delivered', 'read'] as const;
-export type WaitState = (typeof WAIT_STATES)[number];
+import type { Message, PosternClient, SentMessage } from '../../client/postern-client.ts';
+import { normalAddress } from '../../core/model/address.ts';
+import type { MessageStatus } from '../../core/model/message.ts';
+import type { WaitState } from './commands.ts';
 
 const ORDER: readonly MessageStatus[] = ['pending', 'sent', 'delivered', 'read'];
 

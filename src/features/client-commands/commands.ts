@@ -1,7 +1,4 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { SERVICE_CHOICES } from '../model/send-service.ts';
-import { systemClock } from '../runtime/clock.ts';
-import { WAIT_STATES } from './commands/send-wait.ts';
 import {
   connected,
   count,
@@ -13,16 +10,22 @@ import {
   rowOrOffset,
   secondsUpTo,
   served,
-} from './declaration.ts';
-import { AT_FORMS, atTime, maxAgeSeconds, SINCE_FORMS, sinceTime } from './since.ts';
-import { declareWebhookCommands } from './webhook-commands.ts';
+} from '../../core/cli/declaration.ts';
+import { AT_FORMS, atTime, maxAgeSeconds, SINCE_FORMS, sinceTime } from '../../core/cli/since.ts';
+import { SERVICE_CHOICES } from '../../core/model/send-service.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { declareWebhookCommands } from './webhook-declarations.ts';
+
+/** The states that `send --wait` can wait for, in the order in which they occur. */
+const WAIT_STATES = ['sent', 'delivered', 'read'] as const;
+export type WaitState = (typeof WAIT_STATES)[number];
 
 /** Declares the commands that talk to a running service. */
 export function declareClientCommands(program: Command, runs: Runs): void {
   connected(program.command('status'))
     .description('Show the state of the running service; exits with 69 while it cannot read Messages.')
     .addHelpText('after', helpExamples('postern status', 'postern status --json | jq .newest_row'))
-    .action(runs(served(async () => (await import('./commands/status-command.ts')).status)));
+    .action(runs(served(async () => (await import('./status-command.ts')).status)));
   declareSend(program, runs);
   declareLists(program, runs);
   declareTail(program, runs);
@@ -64,7 +67,7 @@ function declareSend(program: Command, runs: Runs): void {
         "postern send +15550100 'Happy birthday!' --at 'tomorrow 08:00'",
       ),
     )
-    .action(runs(served(async () => (await import('./commands/send-command.ts')).send)));
+    .action(runs(served(async () => (await import('./send-command.ts')).send)));
 }
 
 /** Declares the commands that list what Messages has. */
@@ -78,7 +81,7 @@ function declareLists(program: Command, runs: Runs): void {
       'after',
       helpExamples('postern conversations --limit 5', 'postern conversations garden', 'postern conversations --unread'),
     )
-    .action(runs(served(async () => (await import('./commands/conversations-command.ts')).conversations)));
+    .action(runs(served(async () => (await import('./conversations-command.ts')).conversations)));
   connected(program.command('messages'))
     .description('List the newest messages, oldest at the top. With --json the newest comes first.')
     .argument('[conversation]', 'the conversation: its id, address or name')
@@ -104,7 +107,7 @@ function declareLists(program: Command, runs: Runs): void {
         "postern messages --since 2h --json | jq -r '.[].body'",
       ),
     )
-    .action(runs(served(async () => (await import('./commands/messages-command.ts')).messages)));
+    .action(runs(served(async () => (await import('./messages-command.ts')).messages)));
 }
 
 function declareTail(program: Command, runs: Runs): void {
@@ -131,7 +134,7 @@ function declareTail(program: Command, runs: Runs): void {
         "postern tail 'Ana Silva' --exec 'jq -r .data.body >> ana.txt'",
       ),
     )
-    .action(runs(served(async () => (await import('./commands/tail-command.ts')).tail)));
+    .action(runs(served(async () => (await import('./tail-command.ts')).tail)));
 }
 
 /** Declares `postern attachments`, which saves attachments of messages and uploads files to send. */
@@ -154,12 +157,12 @@ function declareAttachmentCommands(program: Command, runs: Runs): void {
         'postern attachments get 1204 1 --as jpeg --max 1568 --out photo.jpg',
       ),
     )
-    .action(runs(served(async () => (await import('./commands/attachments-commands.ts')).getAttachment)));
+    .action(runs(served(async () => (await import('./attachments-commands.ts')).getAttachment)));
   connected(attachments.command('upload'))
     .description('Upload a file and print the id to send it with. postern send --attach does both.')
     .argument('<file>', 'the file', nonEmpty)
     .addHelpText('after', helpExamples('postern attachments upload photo.jpg'))
-    .action(runs(served(async () => (await import('./commands/attachments-commands.ts')).uploadAttachment)));
+    .action(runs(served(async () => (await import('./attachments-commands.ts')).uploadAttachment)));
 }
 
 function attachmentIndex(value: string): number {

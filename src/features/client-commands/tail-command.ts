@@ -1,14 +1,14 @@
-import { addressOf } from '../../model/address.ts';
-import { CHANGE_EVENT_TYPES, type ChangeEvent, type Event } from '../../model/event.ts';
-import type { WebhookEventType } from '../../model/webhook.ts';
-import { systemClock } from '../../runtime/clock.ts';
-import { pipeTo } from '../../runtime/command.ts';
-import type { ClientContext } from '../client-context.ts';
-import type { ConnectionOptions } from '../context.ts';
-import { shownEvent } from '../output/event-line.ts';
-import { json, printable } from '../output/text.ts';
-import { conversationIdOf } from '../recipient.ts';
-import type { Served } from '../service-connection.ts';
+import type { ClientContext } from '../../core/cli/client-context.ts';
+import type { ConnectionOptions } from '../../core/cli/context.ts';
+import { shownEvent } from '../../core/cli/output/event-line.ts';
+import { json, printable } from '../../core/cli/output/text.ts';
+import { conversationIdOf } from '../../core/cli/recipient.ts';
+import type { Served } from '../../core/cli/service-connection.ts';
+import { addressOf } from '../../core/model/address.ts';
+import { CHANGE_EVENT_TYPES, type ChangeEvent, type Event } from '../../core/model/event.ts';
+import type { WebhookEventType } from '../../core/model/webhook.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { pipeTo } from '../../core/runtime/command.ts';
 
 export interface TailOptions extends ConnectionOptions {
   readonly after?: string;

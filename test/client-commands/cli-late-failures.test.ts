@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { PosternError } from '../../src/client/postern-client.ts';
-import { addWebhook } from '../../src/core/cli/commands/webhook-settings-commands.ts';
 import type { Served } from '../../src/core/cli/service-connection.ts';
+import { addWebhook } from '../../src/features/client-commands/webhook-settings-commands.ts';
 
 test('a webhook that was registered counts, although the service cannot send the test event', async () => {
   const printed: string[] = [];

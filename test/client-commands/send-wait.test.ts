@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { PosternClient, SentMessage } from '../../src/client/postern-client.ts';
-import { waited } from '../../src/core/cli/commands/send-wait.ts';
+import { waited } from '../../src/features/client-commands/send-wait.ts';
 
 const SENT = { id: '', conversation_id: '', body: 'Dinner?', status: 'pending' } as SentMessage;
 const message = (id: string, chat: string, status = 'sent') => ({

@@ -1,7 +1,7 @@
-import type { AttachmentForm } from '../../../client/postern-client.ts';
-import { save, upload } from '../files.ts';
-import { oneLine } from '../output/text.ts';
-import type { Served } from '../service-connection.ts';
+import type { AttachmentForm } from '../../client/postern-client.ts';
+import { save, upload } from '../../core/cli/files.ts';
+import { oneLine } from '../../core/cli/output/text.ts';
+import type { Served } from '../../core/cli/service-connection.ts';
 
 export interface GetOptions {
   readonly out?: string;

@@ -4,18 +4,18 @@ import {
   type NewWebhookOptions,
   type PosternClient,
   type WebhookEdits,
-} from '../../../client/postern-client.ts';
-import { errorCode } from '../../model/errors.ts';
-import { ROW_EVENT_TYPES } from '../../model/event.ts';
-import type { Include } from '../../model/include.ts';
-import { isOnLocalNetwork } from '../../model/local-network.ts';
-import type { FailureMode, Webhook, WebhookEventType, WebhookFilter, WebhookStatus } from '../../model/webhook.ts';
-import { systemClock } from '../../runtime/clock.ts';
-import { EXIT } from '../context.ts';
-import { oneLine } from '../output/text.ts';
-import { shownTime } from '../output/time.ts';
-import { conversationIdOf, senderAddressesOf } from '../recipient.ts';
-import { Refusal, type Served } from '../service-connection.ts';
+} from '../../client/postern-client.ts';
+import { EXIT } from '../../core/cli/context.ts';
+import { oneLine } from '../../core/cli/output/text.ts';
+import { shownTime } from '../../core/cli/output/time.ts';
+import { conversationIdOf, senderAddressesOf } from '../../core/cli/recipient.ts';
+import { Refusal, type Served } from '../../core/cli/service-connection.ts';
+import { errorCode } from '../../core/model/errors.ts';
+import { ROW_EVENT_TYPES } from '../../core/model/event.ts';
+import type { Include } from '../../core/model/include.ts';
+import { isOnLocalNetwork } from '../../core/model/local-network.ts';
+import type { FailureMode, Webhook, WebhookEventType, WebhookFilter, WebhookStatus } from '../../core/model/webhook.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
 import { webhookOf } from './webhooks-commands.ts';
 
 export interface FilterOptions {

@@ -1,15 +1,15 @@
-import type { PosternClient } from '../../../client/postern-client.ts';
-import { ROW_EVENT_TYPES } from '../../model/event.ts';
-import { type HeldDelivery, type Webhook, wantsChanges, withoutPassword } from '../../model/webhook.ts';
-import { pause, systemClock } from '../../runtime/clock.ts';
-import type { ConnectionOptions } from '../context.ts';
-import { EXIT } from '../context.ts';
-import { stateStyle } from '../output/style.ts';
-import type { Column } from '../output/table.ts';
-import { oneLine } from '../output/text.ts';
-import { shownTime } from '../output/time.ts';
-import { Refusal, type Served } from '../service-connection.ts';
-import { withId } from '../shown-names.ts';
+import type { PosternClient } from '../../client/postern-client.ts';
+import type { ConnectionOptions } from '../../core/cli/context.ts';
+import { EXIT } from '../../core/cli/context.ts';
+import { stateStyle } from '../../core/cli/output/style.ts';
+import type { Column } from '../../core/cli/output/table.ts';
+import { oneLine } from '../../core/cli/output/text.ts';
+import { shownTime } from '../../core/cli/output/time.ts';
+import { Refusal, type Served } from '../../core/cli/service-connection.ts';
+import { withId } from '../../core/cli/shown-names.ts';
+import { ROW_EVENT_TYPES } from '../../core/model/event.ts';
+import { type HeldDelivery, type Webhook, wantsChanges, withoutPassword } from '../../core/model/webhook.ts';
+import { pause, systemClock } from '../../core/runtime/clock.ts';
 
 const NAME: Column = { title: 'NAME', isFlexible: true, least: 6 };
 const WEBHOOKS: readonly [Column, Column, ...Column[]] = [

@@ -1,14 +1,14 @@
-import type { PosternClient } from '../../../client/postern-client.ts';
-import type { Conversation } from '../../model/conversation.ts';
-import type { Include } from '../../model/include.ts';
-import { systemClock } from '../../runtime/clock.ts';
-import type { ConnectionOptions } from '../context.ts';
-import { EXIT } from '../context.ts';
-import { withName } from '../output/event-line.ts';
-import type { Column } from '../output/table.ts';
-import { shownTime } from '../output/time.ts';
-import { Refusal, type Served } from '../service-connection.ts';
-import { conversationName, withNames } from '../shown-names.ts';
+import type { PosternClient } from '../../client/postern-client.ts';
+import type { ConnectionOptions } from '../../core/cli/context.ts';
+import { EXIT } from '../../core/cli/context.ts';
+import { withName } from '../../core/cli/output/event-line.ts';
+import type { Column } from '../../core/cli/output/table.ts';
+import { shownTime } from '../../core/cli/output/time.ts';
+import { Refusal, type Served } from '../../core/cli/service-connection.ts';
+import { conversationName, withNames } from '../../core/cli/shown-names.ts';
+import type { Conversation } from '../../core/model/conversation.ts';
+import type { Include } from '../../core/model/include.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
 
 export interface ConversationsOptions extends ConnectionOptions {
   readonly limit?: number;

@@ -1,6 +1,4 @@
 import { type Command, Option } from 'commander';
-import { INCLUDES } from '../model/include.ts';
-import { FAILURE_MODES } from '../model/webhook.ts';
 import {
   connected,
   eventTypes,
@@ -10,8 +8,10 @@ import {
   type Runs,
   rowOrOffset,
   served,
-} from './declaration.ts';
-import { maxAgeSeconds } from './since.ts';
+  withFilters,
+} from '../../core/cli/declaration.ts';
+import { INCLUDES } from '../../core/model/include.ts';
+import { FAILURE_MODES } from '../../core/model/webhook.ts';
 
 const ID = 'the id, the beginning of it, or the name';
 
@@ -30,23 +30,23 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
   connected(webhooks.command('list', { isDefault: true }))
     .description('List the webhooks (the default).')
     .addHelpText('after', helpExamples('postern webhooks list --json'))
-    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).listWebhooks)));
+    .action(runs(served(async () => (await import('./webhooks-commands.ts')).listWebhooks)));
   declareSettings(webhooks, runs);
   connected(webhooks.command('deliveries'))
     .description('List the delivery that a webhook holds, then its last 100 deliveries.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks deliveries 3f2a'))
-    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).listDeliveries)));
+    .action(runs(served(async () => (await import('./webhooks-commands.ts')).listDeliveries)));
   connected(webhooks.command('test'))
     .description('Send a test event and print the receiver’s response; exits with 1 if it failed.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks test 3f2a'))
-    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).testWebhook)));
+    .action(runs(served(async () => (await import('./webhooks-commands.ts')).testWebhook)));
   connected(webhooks.command('retry'))
     .description('Try a held delivery now and print how it ended; exits with 1 if it failed again, or none is held.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples("postern webhooks retry 'My receiver'"))
-    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).retryWebhook)));
+    .action(runs(served(async () => (await import('./webhooks-commands.ts')).retryWebhook)));
   connected(webhooks.command('replay'))
     .description('Redeliver all events after a row, or dropped events; or skip undelivered events.')
     .argument('<webhook>', ID, nonEmpty)
@@ -57,7 +57,7 @@ export function declareWebhookCommands(program: Command, runs: Runs): void {
       'after',
       helpExamples('postern webhooks replay 3f2a --after 1200', 'postern webhooks replay 3f2a --dropped'),
     )
-    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).replayWebhook)));
+    .action(runs(served(async () => (await import('./webhooks-commands.ts')).replayWebhook)));
 }
 
 function declareSettings(webhooks: Command, runs: Runs): void {
@@ -73,7 +73,7 @@ function declareSettings(webhooks: Command, runs: Runs): void {
         'postern webhooks add http://127.0.0.1:8080/hook --event message.updated --event message.removed',
       ),
     )
-    .action(runs(served(async () => (await import('./commands/webhook-settings-commands.ts')).addWebhook)));
+    .action(runs(served(async () => (await import('./webhook-settings-commands.ts')).addWebhook)));
   settings(connected(webhooks.command('edit')))
     .description('Change the given settings of a webhook. It keeps all others, and its position.')
     .argument('<webhook>', ID, nonEmpty)
@@ -89,12 +89,12 @@ function declareSettings(webhooks: Command, runs: Runs): void {
         'postern webhooks edit 3f2a --secret-file new.txt',
       ),
     )
-    .action(runs(served(async () => (await import('./commands/webhook-settings-commands.ts')).editWebhook)));
+    .action(runs(served(async () => (await import('./webhook-settings-commands.ts')).editWebhook)));
   connected(webhooks.command('show'))
     .description('Show the settings and the state of a webhook.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks show 3f2a'))
-    .action(runs(served(async () => (await import('./commands/webhook-settings-commands.ts')).showWebhook)));
+    .action(runs(served(async () => (await import('./webhook-settings-commands.ts')).showWebhook)));
   for (const change of ['pause', 'resume'] as const) {
     connected(webhooks.command(change))
       .description(
@@ -105,16 +105,14 @@ function declareSettings(webhooks: Command, runs: Runs): void {
       .argument('<webhook>', ID, nonEmpty)
       .addHelpText('after', helpExamples(`postern webhooks ${change} 3f2a`))
       .action(
-        runs(
-          served(async () => (await import('./commands/webhook-settings-commands.ts')).pauseWebhook.bind(null, change)),
-        ),
+        runs(served(async () => (await import('./webhook-settings-commands.ts')).pauseWebhook.bind(null, change))),
       );
   }
   connected(webhooks.command('remove'))
     .description('Remove a webhook, so that nothing more is sent to it.')
     .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', helpExamples('postern webhooks remove 3f2a'))
-    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).removeWebhook)));
+    .action(runs(served(async () => (await import('./webhooks-commands.ts')).removeWebhook)));
 }
 
 /** Adds the settings that can be given when a webhook is added or changed. */
@@ -130,26 +128,4 @@ function settings(command: Command): Command {
     )
     .addOption(new Option('--on-failure <mode>', 'after 3 failures: drop, or hold and retry').choices(FAILURE_MODES))
     .addOption(new Option('--include <part...>', 'what to add to each message').choices(INCLUDES));
-}
-
-/** Adds the options that choose events. */
-export function withFilters(command: Command): Command {
-  return command
-    .option(
-      '--conversation <conversation>',
-      'only events of this conversation: an id, an address or a name; may be repeated',
-      gathered,
-    )
-    .option(
-      '--sender <person>',
-      'only events by this person: an address, or a name for all of their addresses; may be repeated',
-      gathered,
-    )
-    .addOption(new Option('--from <whom>', 'only your own messages, or only those of others').choices(['me', 'others']))
-    .option(
-      '--max-age <stretch>',
-      'skip messages that took longer than this to arrive, such as 30m or 2h',
-      maxAgeSeconds,
-    )
-    .option('--no-junk', 'skip what Messages hides: spam, promotions, codes of services');
 }

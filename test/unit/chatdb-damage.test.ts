@@ -41,7 +41,8 @@ function writeSound(path: string): void {
     for (let n = 1; n <= ROWS; n += 1) {
       const text = `message ${n} ${'x'.repeat(n === 150 ? 40_000 : 100)}`;
       const date = appleNs('2026-01-01T00:00:00Z', n * 1000);
-      const message = made.message({ chat, handle_id, text, date, is_read: n % 2 });
+      const thread_originator_guid = n === 1 ? null : made.guid(n - 1);
+      const message = made.message({ chat, handle_id, text, date, is_read: n % 2, thread_originator_guid });
       if (n % 3 === 0) made.attach(message, `~/Library/Messages/Attachments/${'f'.repeat(200)}${n}.png`);
     }
   });
@@ -87,6 +88,7 @@ const PAGES = [
   ['a page of one long body', 'message', { kind: 'overflow' }, 1],
   ['a leaf of attachment', 'attachment', {}, 0],
   ['a leaf of chat_lookup', 'chat_lookup', {}, 0],
+  ['the page of sqlite_sequence', 'sqlite_sequence', {}, 0],
   ['a leaf of chat_message_join', 'chat_message_join', {}, 0],
   ['a leaf of message_attachment_join', 'message_attachment_join', {}, 0],
   ['a leaf of the index by date', 'message_idx_date', {}, 0],

@@ -169,7 +169,7 @@ export class ReadAround {
            WHERE ${['1', ...ranges.map(([first, last]) => `NOT ROWID BETWEEN ${first} AND ${last}`)].join(' AND ')}`;
     this.#sqlite.exec(`DROP VIEW IF EXISTS temp.message; DROP VIEW IF EXISTS temp.message_by_index;
       CREATE TEMP VIEW message AS SELECT r.id AS ROWID, ${columnNames(columns, 'm.')}
-        FROM temp.ids_message r CROSS JOIN main.message m ON m.ROWID = r.id;
+        FROM temp.ids_message r CROSS JOIN main.message m NOT INDEXED ON m.ROWID = r.id;
       CREATE TEMP VIEW message_by_index AS ${byIndex}`);
     this.#hasMessageView = true;
   }

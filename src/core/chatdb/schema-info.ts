@@ -5,6 +5,7 @@ import { lookupTable } from '../model/lookup-table.ts';
 import { problem } from '../model/problems.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import { CONTENT_TABLES } from './read-around.ts';
+import { isCorrupt } from './temporary-tables.ts';
 
 /** The tables and columns of this database. Determined by inspection, never by the version of macOS (decision B1). */
 export interface SchemaInfo {
@@ -82,6 +83,7 @@ export function readSchemaInfo(
   for (const [table, columns] of Object.entries(NEEDED)) {
     if (!columns.every((column) => tables.get(table)?.has(column))) tables.delete(table);
   }
+  if (!isReadable(sqlite, 'sqlite_sequence')) tables.delete('sqlite_sequence');
   const hasOctetLength =
     sqlite.prepare("SELECT 1 FROM pragma_function_list WHERE name = 'octet_length'").get() !== undefined;
   const withColumns = (table: string, columns: readonly string[]): readonly Index[] =>
@@ -111,6 +113,16 @@ interface Index {
   readonly name: string;
   readonly columns: readonly string[];
   readonly isUnique: boolean;
+}
+
+/** Returns false if the page of a small table is damaged. `ReadAround` cannot hide this table by a TEMP table. */
+function isReadable(sqlite: Sqlite, table: 'sqlite_sequence'): boolean {
+  try {
+    sqlite.prepare(`SELECT count(*) FROM ${table}`).get();
+    return true;
+  } catch (error) {
+    return !isCorrupt(error);
+  }
 }
 
 function names(sqlite: Sqlite, pragma: string, at: number): string[] {

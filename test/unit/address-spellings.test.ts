@@ -190,7 +190,7 @@ describe('a recipient', () => {
   test('that is no address is refused, and the error says what to write', async () => {
     const { runs } = service.messages;
     const before = runs.length;
-    for (const recipient of ['AXISBK-S', 'Ana Silva', 'ana']) {
+    for (const recipient of ['AXISBK-S', 'Ana Silva', 'ana', 'mailto:ana@example.org', '<ana@example.org>']) {
       expect(await codeOf(service.ownerSender.send({ recipient, body: 'x', attachments: [] }))).toBe(
         'recipient_is_name',
       );

@@ -21,8 +21,11 @@ const NUMBER = /^\+[1-9][0-9]{6,14}$/;
 
 const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/;
 
-/** Matches also the e-mail addresses of other scripts, which no right can name. */
-const LIKE_EMAIL = /^[^\s@]+@[^\s@]+$/;
+/**
+ * Matches also the e-mail addresses of other scripts, which no right can name; no link and no list, for which Messages
+ * would make a conversation that reaches nobody.
+ */
+const LIKE_EMAIL = /^[^\s@<>:,]+@[^\s@<>:,]+$/;
 
 /** Accepts only ASCII, because `toLowerCase` would turn the Kelvin sign into a k. */
 const ASCII = /^[\x20-\x7e]+$/;

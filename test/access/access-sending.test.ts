@@ -261,6 +261,10 @@ describe('a dry run', () => {
       kind: 'dry_run',
       dryRun: { would: 'send', to: ANA, members: [ANA], text: 'hi' },
     });
+    for (const recipient of ['chat999', 'iMessage;-;chat999', 'any;+;chat999']) {
+      const run = service.ownerSender.send({ recipient, body: 'hi', attachments: [], dryRun: true });
+      expect([recipient, await codeOf(run)]).toEqual([recipient, 'unknown_conversation']);
+    }
     expect(service.messages.runs).toEqual([]);
   });
 });

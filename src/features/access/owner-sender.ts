@@ -7,6 +7,7 @@ import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { CallerSender } from '../../core/model/ports/sending-ports.ts';
 import { assertAnswerable } from '../../core/model/recipient.ts';
 import type { Audit } from './audit.ts';
+import { assertGroupIsKnown } from './rights.ts';
 
 /**
  * Sends for the owner. Allows every send, and records it in the audit log. `auditNow` returns undefined until the first
@@ -27,6 +28,7 @@ export function ownerSender(
       const { recipient, body: text } = request;
       if (request.dryRun === true) {
         assertAnswerable(recipient);
+        assertGroupIsKnown(directory, recipient);
         const { to, members } = resolveRecipient(directory, recipient) ?? { to: recipient, members: [] };
         return { kind: 'dry_run', dryRun: { would: 'send', to, members, text } };
       }

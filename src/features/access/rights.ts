@@ -17,14 +17,19 @@ import { areSameMembers, maySend } from './policy.ts';
  */
 export function allowedDestination(directory: ChatDirectory, key: LimitedKey, recipient: string): Destination {
   const destination = resolveRecipient(directory, recipient);
-  if (key.stored.send === '*' && groupId(recipient) !== undefined && directory.meant(recipient).length === 0) {
-    throw problem('unknown_conversation');
-  }
+  if (key.stored.send === '*') assertGroupIsKnown(directory, recipient);
   if (destination === undefined || !maySend(key.stored.send, destination)) {
     throw problem(isName(recipient) ? 'recipient_is_name' : 'recipient_not_allowed');
   }
   assertAnswerable(recipient);
   return destination;
+}
+
+/** Throws `unknown_conversation` for the id of a group that chat.db does not have. */
+export function assertGroupIsKnown(directory: ChatDirectory, recipient: string): void {
+  if (groupId(recipient) !== undefined && directory.meant(recipient).length === 0) {
+    throw problem('unknown_conversation');
+  }
 }
 
 /**

@@ -32,6 +32,8 @@ describe('an argument', () => {
     ['messages_search', { query: 42 }, /Grüße/],
     ['attachments_fetch', { message_id: 7, n: '0', variant: '' }, /no such attachment/],
     ['messages_send', { to: '+15550100', text: 42, dry_run: 'false' }, /^Sent as message/],
+    ['messages_send', { to: '+15550100', text: 'a', service: 'iMessage' }, /^Sent as message/],
+    ['messages_read', { message_id: 7, format: ' JSON' }, /"body":"Grüße/],
     ['messages_send', { to: 21525, text: true, send_at: '', idempotency_key: 17 }, /^Sent as message/],
   ] as const)('of the other JSON type, or empty, is read as meant: %s %j', async (tool, input, expected) => {
     const { content } = await callTool(await open(), tool, input);

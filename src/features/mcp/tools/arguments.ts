@@ -95,6 +95,9 @@ function readAs(type: z.core.$ZodType, value: unknown): unknown {
       return typeof value === 'string' && /^\s*(?:true|false)\s*$/i.test(value)
         ? value.trim().toLowerCase() === 'true'
         : value;
+    // All options of the tools are in lower case.
+    case 'enum':
+      return typeof value === 'string' ? value.trim().toLowerCase() : value;
     default:
       return value;
   }

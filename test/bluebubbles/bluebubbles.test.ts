@@ -87,6 +87,9 @@ describe('a client that connects', () => {
         participants: [expect.objectContaining({ address: ANA })],
       }),
     ]);
+    expect((await client.post('chat/query', { limit: '100', offset: '0' })).envelope.metadata).toMatchObject({
+      count: 1,
+    });
     expect((await client.get(`chat/${encodeURIComponent(CHAT)}?with=participants`)).envelope.data).toMatchObject({
       guid: CHAT,
     });

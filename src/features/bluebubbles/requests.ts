@@ -12,7 +12,15 @@ const tempGuid = z
   .nullish()
   .transform((id) => id || null);
 const optionalText = (name: string) => z.string({ error: `\`${name}\` must be a string.` }).nullish();
-const count = (name: string) => z.int({ error: `\`${name}\` must be a whole number.` }).min(0);
+/** A number, or the text of one, which BlueBubbles takes too. */
+const count = (name: string) =>
+  z.preprocess(
+    (given) => (typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : given),
+    z
+      .int({ error: `\`${name}\` must be a whole number.` })
+      .min(0)
+      .nullish(),
+  );
 
 /** `POST /webhook`. */
 export const blueBubblesWebhook = z.object(
@@ -24,10 +32,7 @@ export const blueBubblesWebhook = z.object(
 );
 
 /** `POST /chat/query`. */
-export const blueBubblesChats = z.object(
-  { limit: count('limit').nullish(), offset: count('offset').nullish() },
-  NOT_AN_OBJECT,
-);
+export const blueBubblesChats = z.object({ limit: count('limit'), offset: count('offset') }, NOT_AN_OBJECT);
 
 /** `POST /chat/new`. */
 export const blueBubblesNewChat = z.object(

@@ -1,7 +1,7 @@
 import type { ClientContext } from '../../../core/cli/client-context.ts';
 import { EXIT } from '../../../core/cli/context.ts';
 import { type Column, sayTable } from '../../../core/cli/output/table.ts';
-import { json, printable } from '../../../core/cli/output/text.ts';
+import { json, oneLine } from '../../../core/cli/output/text.ts';
 import { shownSpan } from '../../../core/cli/output/time.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { type FleetOptions, fleetPath } from './desk-commands.ts';
@@ -19,13 +19,14 @@ export async function showFleet(
   const now = systemClock.now();
   const report = await fleetReport(FleetFolder.open(fleetPath(options, context)), now);
   if (options.json === true) context.stdout(json(report, 2));
-  else show(report, now, context);
+  else showReport(report, now, context);
   return report.problems.length === 0 ? EXIT.ok : EXIT.crash;
 }
 
-function show(report: FleetState, now: number, context: ClientContext): void {
+/** Writes the report. Servers and machines may lie about themselves, so none of their texts is more than a line. */
+export function showReport(report: FleetState, now: number, context: ClientContext): void {
   const { servers, streams, macs, certificates, problems, warnings } = report;
-  for (const { name, version } of servers) context.stdout(`Server  ${name}, nats-server ${version}`);
+  for (const { name, version } of servers) context.stdout(oneLine(`Server  ${name}, nats-server ${version}`));
   for (const stream of streams) context.stdout(streamLine(stream, now));
   for (const { file, end } of certificates) {
     context.stdout(`Certificate  ${file}, valid until ${new Date(end).toISOString().slice(0, 10)}`);
@@ -33,7 +34,7 @@ function show(report: FleetState, now: number, context: ClientContext): void {
   context.stdout('');
   sayTable(context, MACS, macs.flatMap(macRows), 'There is no Mac yet. postern fleet add makes a line for one.');
   const remarks = [...problems.map((problem) => `! ${problem}`), ...warnings.map((warning) => `- ${warning}`)];
-  if (remarks.length > 0) context.stdout('', ...remarks.map(printable));
+  if (remarks.length > 0) context.stdout('', ...remarks.map(oneLine));
 }
 
 function streamLine({ name, messages, bytes, first, replicas }: FleetState['streams'][number], now: number): string {

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { RowBudget } from '../../src/core/chatdb/public.ts';
 import { contactOf, locationOf } from '../../src/features/content/vcard.ts';
 
 const card = (...lines: readonly string[]): string => ['BEGIN:VCARD', ...lines, 'END:VCARD', ''].join('\r\n');
@@ -32,4 +33,14 @@ test('a number that is a URI is a number', () => {
 
 test('a folded line that breaks behind an equals sign is whole', () => {
   expect(locationOf(card('URL:https://maps.example/?ll=', ' 59.3,18.1'))).toMatchObject({ latitude: 59.3 });
+});
+
+test('cards cost a row no more than its budget, however many lines and cards it has', () => {
+  const numbers = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `TEL:${at}`);
+  expect(contactOf(card(...numbers(9000)))?.phones.length).toBeLessThan(2000);
+  const budget = new RowBudget();
+  const phones = Array.from({ length: 30 }, () => contactOf(card(...numbers(9000)), budget)?.phones ?? []).flat();
+  expect(phones.length).toBeLessThan(20_000);
+  const long = contactOf(card(`FN:${'x'.repeat(60_000)}`, `EMAIL:${'y'.repeat(5000)}`, 'TEL:1'));
+  expect(long).toMatchObject({ emails: [], phones: ['1'] });
 });

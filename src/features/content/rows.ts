@@ -68,12 +68,15 @@ function stickerIn(
 const VCARD = /^text\/(?:x-)?vcard$/i;
 
 /** Reads the person or the place in a vCard. */
-function vcardIn({ mime_type: type, name, bytes }: FileParameters[0], { beginning }: FileParameters[2]): FileContents {
+function vcardIn(
+  { mime_type: type, name, bytes }: FileParameters[0],
+  { beginning, budget }: FileParameters[2],
+): FileContents {
   const isLocation = type === 'text/x-vlocation' || name.toLowerCase().endsWith('.loc.vcf');
   if (!isLocation && !VCARD.test(type ?? '')) return {};
   const text = ((bytes ?? 0) > MAX_CARD_BYTES ? undefined : beginning(MAX_CARD_BYTES))?.toString('utf8') ?? '';
-  const contact = isLocation ? undefined : contactOf(text);
-  const location = isLocation ? locationOf(text) : undefined;
+  const contact = isLocation ? undefined : contactOf(text, budget);
+  const location = isLocation ? locationOf(text, budget) : undefined;
   return { ...(contact && { contact }), ...(location && { location }) };
 }
 

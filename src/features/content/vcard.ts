@@ -1,26 +1,32 @@
 import type { ContactCard, LocationPin } from '../../client/content-types.ts';
-import { distinct, present } from '../../core/chatdb/public.ts';
+import { distinct, present, RowBudget } from '../../core/chatdb/public.ts';
 
 /** Maximum size of a contact's or location's card, in bytes. Larger cards are not opened. */
 export const MAX_CARD_BYTES = 65_536;
+/** Maximum number of lines that are read: a card of that size with a picture has 900. */
+const MAX_LINES = 2000;
 
 interface CardLine {
   readonly name: string;
   readonly value: string;
 }
 
-/** Returns the contact in a vCard; undefined if the text is not a vCard. */
-export function contactOf(text: string): ContactCard | undefined {
-  const lines = linesOf(text);
+/**
+ * Returns the contact in a vCard; undefined if the text is not a vCard. Spends a step of the budget for each line, and
+ * omits what exceeds the budget: a message can have many cards.
+ */
+export function contactOf(text: string, budget = new RowBudget()): ContactCard | undefined {
+  const lines = linesOf(text, budget);
   if (lines === undefined) return undefined;
   const first = (name: string): string | undefined => lines.find((line) => line.name === name)?.value;
+  const isShown = (value: string): boolean => value !== '' && budget.shown(value) !== undefined;
   const all = (name: string): readonly string[] =>
-    distinct(lines.filter((line) => line.name === name && line.value !== '').map(({ value }) => unescaped(value)));
+    distinct(lines.filter((line) => line.name === name).map(({ value }) => unescaped(value))).filter(isShown);
   const [last, given, middle] = fieldsOf(first('N'));
   const name = unescaped(first('FN') ?? '') || [given, middle, last].filter(Boolean).join(' ');
   const organization = fieldsOf(first('ORG')).filter(Boolean).join(', ');
   return {
-    ...present({ name: name || undefined, organization: organization || undefined }),
+    ...present({ name: budget.shown(name || undefined), organization: budget.shown(organization || undefined) }),
     // vCard 4 may have a URI (RFC 6350, 6.4.1).
     phones: distinct(all('TEL').map((value) => value.replace(/^tel:/i, ''))),
     emails: all('EMAIL'),
@@ -31,12 +37,12 @@ export function contactOf(text: string): ContactCard | undefined {
  * Returns the location in a location card; undefined if the text is not a vCard. Omits coordinates that are out of
  * range.
  */
-export function locationOf(text: string): LocationPin | undefined {
-  const lines = linesOf(text);
+export function locationOf(text: string, budget = new RowBudget()): LocationPin | undefined {
+  const lines = linesOf(text, budget);
   if (lines === undefined) return undefined;
   const value = (name: string): string | undefined => {
     const found = lines.find((line) => line.name === name)?.value;
-    return found === undefined ? undefined : unescaped(found) || undefined;
+    return found === undefined ? undefined : budget.shown(unescaped(found) || undefined);
   };
   const url = value('URL');
   return present({ name: value('FN'), ...coordinatesIn(url), url }) ?? {};
@@ -54,8 +60,8 @@ function coordinatesIn(url = ''): Pick<LocationPin, 'latitude' | 'longitude'> {
  * Returns the name and the value of each line, without groups (`item1.`) and parameters; undefined if the text is not a
  * vCard. A line that begins with a space or a tab continues the previous one.
  */
-function linesOf(text: string): readonly CardLine[] | undefined {
-  const lines = withoutQuoting(text.split(/\r?\n/))
+function linesOf(text: string, budget: RowBudget): readonly CardLine[] | undefined {
+  const lines = withoutQuoting(budget.items(text.split(/\r?\n/, MAX_LINES)))
     .join('\n')
     .replace(/\n[ \t]/g, '')
     .split('\n');

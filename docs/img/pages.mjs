@@ -18,6 +18,9 @@ const [ANA, BEN, CHO, GARDEN] = ['+15550100', '+15550101', 'cho@example.com', 'a
 const isCheck = process.argv.includes('--check');
 /** The share of the pixels that may differ from a picture, in which for example the times are others. */
 const MAX_DIFFERENCE = 0.02;
+const HOURS_TO_NOON = 12 - new Date().getUTCHours();
+/** A time zone in which it is about noon: a day that ends would move what is below it in a picture. */
+const NOON = `Etc/GMT${HOURS_TO_NOON > 0 ? '-' : '+'}${Math.abs(HOURS_TO_NOON)}`;
 const WIDE = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
 const PLAN = `<body style="margin:0;font-family:sans-serif"><svg xmlns="http://www.w3.org/2000/svg" width="420" height="240" style="background:#dcefd4">
@@ -32,7 +35,10 @@ writeFileSync(
   '[server]\nrate_limit_per_minute = 1000\n[auth]\napi_key = "the-key-of-the-demo"\n[search]\nenabled = true\n',
   { mode: 0o600 },
 );
-const demo = spawn(process.execPath, [main, 'demo', '--dir', dir, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+const demo = spawn(process.execPath, [main, 'demo', '--dir', dir, '--port', '0'], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+  env: { ...process.env, TZ: NOON },
+});
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
 try {
   let output = '';
@@ -188,7 +194,7 @@ async function difference(...pngs) {
 }
 
 async function shot(viewport, colorScheme, show) {
-  const context = await browser.newContext({ viewport, colorScheme });
+  const context = await browser.newContext({ viewport, colorScheme, timezoneId: NOON });
   const page = await context.newPage();
   await show(page);
   await page.waitForFunction('document.querySelector("main [aria-busy=true], main[aria-busy=true]") === null');

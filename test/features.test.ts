@@ -73,7 +73,7 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 const NAMED: Readonly<Record<string, readonly [lines: number, why: string]>> = {
   access: [12, 'A deferred send says whether the owner approved it.'],
   backup: [7, 'A feature may end what must not survive a backup.'],
-  bluebubbles: [2, 'A source, and the example of a protocol.'],
+  bluebubbles: [1, 'A source.'],
   changes: [
     25,
     'The log of changes is written in one transaction with the cursor, and its table holds the state of detection.',

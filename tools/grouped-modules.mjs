@@ -32,7 +32,7 @@ export const GROUPS = {
     fleet: ['features/fleet/agent/*'],
     desk: ['features/fleet/setup/*'],
     storage: ['features/**/*-store', 'features/oauth/public-document', 'core/config/settings-report'],
-    programs: ['core/http/{wire-listener,attachments/multipart}', 'features/mcp/subscriptions/*', 'features/*/*'],
+    programs: ['core/http/attachments/multipart', 'features/mcp/subscriptions/*', 'features/*/*'],
   },
   commands: {
     mac: ['features/doctor/cli/*', 'features/installation/*'],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { WireAnswer } from '../../src/core/model/ports/wires-ports.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { BlueBubbles } from '../../src/features/bluebubbles/blue-bubbles.ts';
+import type { WireAnswer } from '../../src/features/bluebubbles/wire.ts';
 import { AccessSending, ANA } from '../support/access-sending.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

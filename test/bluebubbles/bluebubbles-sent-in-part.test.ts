@@ -4,6 +4,7 @@ import { Counters } from '../../src/core/runtime/counters.ts';
 import { BlueBubbles } from '../../src/features/bluebubbles/blue-bubbles.ts';
 import { ANY_KEY, LIMITED_KEY } from '../support/any-key.ts';
 import { HttpGateway } from '../support/http-gateway.ts';
+import { listenForWire } from '../support/wire.ts';
 
 test.each<['automation_not_allowed' | 'send_outcome_unknown', readonly string[], RegExp]>([
   ['automation_not_allowed', ['/body'], /^The text was sent, the file was not\. \S/],
@@ -13,7 +14,7 @@ test.each<['automation_not_allowed' | 'send_outcome_unknown', readonly string[],
   const wire = new BlueBubbles({ version: '1', counters: new Counters() });
   const gateway = await HttpGateway.start({ limited: ANY_KEY });
   try {
-    const url = await gateway.server.listenForWire('127.0.0.1', 0, {
+    const url = await listenForWire(gateway.server, {
       keyNames: wire.keyNames,
       failure: (failure) => wire.failure(failure),
       find() {

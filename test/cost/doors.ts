@@ -7,6 +7,7 @@ import { ANY_KEY, LIMITED_KEY } from '../support/any-key.ts';
 import { FeatureGateway } from '../support/feature-gateway.ts';
 import { KEY } from '../support/http-gateway.ts';
 import { collectingLog } from '../support/log.ts';
+import { listenForWire } from '../support/wire.ts';
 import { ANY, type Entrance, HEADER, inHeader } from './entrances.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -32,7 +33,7 @@ export async function doors(): Promise<{
     limited: ANY_KEY,
   });
   const wire = new BlueBubbles({ version: '1', counters: new Counters() });
-  const wireUrl = await gateway.server.listenForWire('127.0.0.1', 0, wire);
+  const wireUrl = await listenForWire(gateway.server, wire);
   const atWire = (path: string, init: RequestInit = {}): Promise<void> =>
     ignoring(fetch(`${wireUrl}/api/v1/${path}?password=${LIMITED_KEY}`, init).then((answer) => answer.text()));
   const postAtWire = (path: string, body: string): Promise<void> =>

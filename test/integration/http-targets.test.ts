@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { Wire } from '../../src/core/model/ports/wires-ports.ts';
+import type { ReceiveWire } from '../../src/core/http/server.ts';
 import { ANY_KEY as LIMITED, LIMITED_KEY } from '../support/any-key.ts';
 import { FeatureGateway } from '../support/feature-gateway.ts';
 import { KEY } from '../support/http-gateway.ts';
@@ -98,16 +98,17 @@ describe('a target in absolute form', () => {
   });
 
   test('reaches the port of another protocol as its path', async () => {
-    const echo: Wire = {
-      keyNames: ['password'],
-      find: ({ path }) => ({ takesForm: false, answer: async () => ({ status: 200, body: { path } }) }),
-      failure: ({ status, code }) => ({ status, body: { code } }),
+    const echo: ReceiveWire = async (exchange, access, guard) => {
+      const { path, rawQuery } = exchange;
+      const key = new URLSearchParams(rawQuery).get('password') ?? undefined;
+      const isAdmitted = await access.admitWire(exchange, guard, key).catch((error) => exchange.fail(error));
+      if (isAdmitted !== undefined) exchange.send({ status: isAdmitted ? 200 : 401, body: { path } });
     };
     const gateway = await open({ limited: LIMITED });
     const { port } = new URL(await gateway.server.listenForWire('127.0.0.1', 0, echo));
     const target = `/a/b?password=${LIMITED_KEY}`;
     const { status, text } = await send(Number(port), `GET http://localhost${target} HTTP/1.1`, 'Host: x\r\n');
-    expect([status, text]).toEqual([200, expect.stringContaining('{"path":["a","b"]}')]);
+    expect([status, text]).toEqual([200, expect.stringContaining('{"path":"/a/b"}')]);
     expect((await send(Number(port), `GET http://evil${target} HTTP/1.1`, 'Host: localhost\r\n')).status).toBe(403);
     expect((await send(Number(port), 'GET http://localhost/a/b HTTP/1.1', 'Host: x\r\n')).status).toBe(401);
     expect((await send(Number(port), `GET ${target} HTTP/1.0`)).status).toBe(403);

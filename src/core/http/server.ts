@@ -7,7 +7,6 @@ import type { Caller, Callers } from '../model/caller.ts';
 import type { CommandWords } from '../model/command-words.ts';
 import { errorCode } from '../model/errors.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
-import type { Wire } from '../model/ports/wires-ports.ts';
 import { problem } from '../model/problems.ts';
 import type { Counters } from '../runtime/counters.ts';
 import { listenPrivately } from '../runtime/unix-socket.ts';
@@ -26,6 +25,7 @@ import {
   refuseUnreadable,
   withoutUpgrade,
 } from './http-connection.ts';
+import type { OriginPolicy } from './origin-policy.ts';
 import type { OpenPages } from './pages.ts';
 import { Pipelines } from './pipeline.ts';
 import { fixedPaths, normalizeTarget } from './request-target.ts';
@@ -48,6 +48,9 @@ export interface OtherHost {
   isFor(request: IncomingMessage): boolean;
   receive(exchange: Exchange, access: AccessControl): Promise<void>;
 }
+
+/** Answers a request at the port of another protocol. `guard` is the port's guard. */
+export type ReceiveWire = (exchange: Exchange, access: AccessControl, guard: OriginPolicy) => Promise<void>;
 
 export interface HttpServerParts {
   readonly settings: AccessSettings;
@@ -128,14 +131,18 @@ export class HttpServer implements ExchangeContext {
     return url;
   }
 
-  /** Listens on another port for the protocol of another program. Rejects like `listen`. */
-  async listenForWire(host: string, port: number, wire: Wire): Promise<string> {
-    const { WireListener } = await import('./wire-listener.ts');
-    const listener = new WireListener({ wire, access: this.#access, clock: this.clock });
-    const server = this.#newServer('wire', (exchange) => listener.receive(exchange));
+  /**
+   * Listens on another port for the protocol of another program, whose requests `receive` answers. Rejects like
+   * `listen`.
+   */
+  async listenForWire(host: string, port: number, receive: ReceiveWire): Promise<string> {
+    const guard = this.#access.newGuard();
+    const server = this.#newServer('wire', (exchange) => receive(exchange, this.#access, guard));
     server.listen(port, host);
     await this.#listening(server);
-    return listener.listensAt(baseAddressOf(server));
+    const { url, isLoopback } = baseAddressOf(server);
+    guard.isLoopback = isLoopback;
+    return url;
   }
 
   /** Address of the port without a path; empty until it listens. */

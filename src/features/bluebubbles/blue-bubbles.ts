@@ -5,7 +5,6 @@ import { isAppError } from '../../core/model/errors.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
 import { includeSet } from '../../core/model/include.ts';
 import { lookupTable } from '../../core/model/lookup-table.ts';
-import type { Wire, WireAnswer, WireEndpoint, WireFailure, WireRequest } from '../../core/model/ports/wires-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
 import { assertAnswerable } from '../../core/model/recipient.ts';
 import type { StoredWebhook, WebhookEventType } from '../../core/model/webhook.ts';
@@ -23,6 +22,7 @@ import {
   privateMembers,
 } from './requests.ts';
 import { sendFor, type WireSendAnswer } from './sends.ts';
+import type { Wire, WireAnswer, WireEndpoint, WireFailure, WireRequest } from './wire.ts';
 
 const DETAILS = includeSet(['details']);
 /** The limit of BlueBubbles itself, whose clients ask for up to as many. */

@@ -48,14 +48,18 @@ export const bluebubbles = feature({
       },
     ];
   },
-  open({ wires, host: { log, version }, counters }, { host, port }) {
+  open({ wires, host: { clock, log, version }, counters }, { host, port }) {
     if (port === 0) return undefined;
     // The serialiser is loaded with the first webhook of this protocol.
     wires.set('bluebubbles', async (...event) => (await import('./event-json.ts')).blueBubblesEventJson(...event));
     return {
       async start(http) {
-        const { BlueBubbles } = await import('./blue-bubbles.ts');
-        const url = await http.listenForWire(host, port, new BlueBubbles({ version, counters }));
+        const [{ BlueBubbles }, { WireListener }] = await Promise.all([
+          import('./blue-bubbles.ts'),
+          import('./wire-listener.ts'),
+        ]);
+        const listener = new WireListener({ wire: new BlueBubbles({ version, counters }), clock });
+        const url = await http.listenForWire(host, port, (...request) => listener.receive(...request));
         log.info('serving BlueBubbles', { port: Number(new URL(url).port) });
         if (hostClassOf(`http://${host.includes(':') ? `[${host}]` : host}`) === 'loopback') return;
         log.warn('bluebubbles.host lets other machines connect, and keys cross the network unencrypted', { host });

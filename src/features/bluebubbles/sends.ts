@@ -3,10 +3,10 @@ import { rendered, sendBody } from '../../core/http/messages/schema.ts';
 import { chatIdentity } from '../../core/model/address.ts';
 import type { Caller } from '../../core/model/caller.ts';
 import type { Message } from '../../core/model/message.ts';
-import type { WireRequest } from '../../core/model/ports/wires-ports.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
 import { countedSend } from '../../core/runtime/send-counter.ts';
 import { readBody } from '../../core/schema/mistakes.ts';
+import type { WireRequest } from './wire.ts';
 
 export interface WireSend {
   /** An address or a chat guid, as the client wrote it. */

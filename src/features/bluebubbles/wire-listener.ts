@@ -1,21 +1,19 @@
-import type { Clock } from '../model/ports/host-ports.ts';
-import type { Wire, WireAnswer, WireRequest } from '../model/ports/wires-ports.ts';
-import { problem } from '../model/problems.ts';
-import { WrongKeyDelay } from '../runtime/wrong-key-delay.ts';
-import { parseQuery } from '../schema/query-parameters.ts';
-import type { AccessControl } from './access-control.ts';
-import { unauthorized } from './api-keys.ts';
-import { mediaType } from './attachments/schema.ts';
-import { isForm, readUploads } from './attachments/uploads.ts';
-import type { Exchange } from './exchange.ts';
-import type { BaseAddress } from './http-connection.ts';
-import type { OriginPolicy } from './origin-policy.ts';
-import { problemAnswer } from './problem-answer.ts';
-import type { Problem } from './problem-document.ts';
+import type { AccessControl } from '../../core/http/access-control.ts';
+import { unauthorized } from '../../core/http/api-keys.ts';
+import { mediaType } from '../../core/http/attachments/schema.ts';
+import { isForm, readUploads } from '../../core/http/attachments/uploads.ts';
+import type { Exchange } from '../../core/http/exchange.ts';
+import type { OriginPolicy } from '../../core/http/origin-policy.ts';
+import { problemAnswer } from '../../core/http/problem-answer.ts';
+import type { Problem } from '../../core/http/problem-document.ts';
+import type { Clock } from '../../core/model/ports/host-ports.ts';
+import { problem } from '../../core/model/problems.ts';
+import { WrongKeyDelay } from '../../core/runtime/wrong-key-delay.ts';
+import { parseQuery } from '../../core/schema/query-parameters.ts';
+import type { Wire, WireAnswer, WireRequest } from './wire.ts';
 
 export interface WireListenerParts {
   readonly wire: Wire;
-  readonly access: AccessControl;
   readonly clock: Clock;
 }
 
@@ -24,28 +22,17 @@ export interface WireListenerParts {
  * answers.
  */
 export class WireListener {
-  readonly #guard: OriginPolicy;
   readonly #parts: WireListenerParts;
   readonly #wrongKeys: WrongKeyDelay;
 
   constructor(parts: WireListenerParts) {
     this.#parts = parts;
-    this.#guard = parts.access.newGuard();
     this.#wrongKeys = new WrongKeyDelay(parts.clock);
   }
 
-  /**
-   * Returns the port's URL. Tells the guard whether only this machine can reach the port. If other machines can, the
-   * guard accepts any Host.
-   */
-  listensAt({ url, isLoopback }: BaseAddress): string {
-    this.#guard.isLoopback = isLoopback;
-    return url;
-  }
-
-  async receive(exchange: Exchange): Promise<void> {
+  async receive(exchange: Exchange, access: AccessControl, guard: OriginPolicy): Promise<void> {
     try {
-      this.#send(exchange, await this.#answer(exchange));
+      this.#send(exchange, await this.#answer(exchange, access, guard));
     } catch (error) {
       exchange.noteDefect(error);
       const { status, body, headers } = problemAnswer(error);
@@ -56,14 +43,14 @@ export class WireListener {
     }
   }
 
-  async #answer(exchange: Exchange): Promise<WireAnswer> {
-    const { wire, access } = this.#parts;
+  async #answer(exchange: Exchange, access: AccessControl, guard: OriginPolicy): Promise<WireAnswer> {
+    const { wire } = this.#parts;
     const path = pathOf(exchange);
     const query = parseQuery(exchange.rawQuery, false);
     const keys = wire.keyNames.flatMap((name) => query.getAll(name));
     for (const name of wire.keyNames) query.delete(name);
     const [key, ...others] = new Set(keys);
-    const isAdmitted = await access.admitWire(exchange, this.#guard, others.length === 0 ? key : undefined);
+    const isAdmitted = await access.admitWire(exchange, guard, others.length === 0 ? key : undefined);
     if (!isAdmitted) {
       await this.#wrongKeys.wait();
       throw unauthorized();

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterEach, expect, test } from '@jest/globals';
-import type { Wire } from '../../src/core/model/ports/wires-ports.ts';
 import { problem } from '../../src/core/model/problems.ts';
+import type { Wire } from '../../src/features/bluebubbles/wire.ts';
 import { ANY_KEY, LIMITED_KEY } from '../support/any-key.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { HttpGateway } from '../support/http-gateway.ts';
+import { listenForWire } from '../support/wire.ts';
 
 /** A protocol that echoes the request. */
 const ECHO: Wire = {
@@ -29,7 +30,7 @@ afterEach(async () => {
 async function start(options: Parameters<typeof HttpGateway.start>[0] = {}): Promise<{ readonly url: string }> {
   const gateway = await HttpGateway.start({ limited: ANY_KEY, ...options });
   gateways.push(gateway);
-  return { url: await gateway.server.listenForWire('127.0.0.1', 0, ECHO) };
+  return { url: await listenForWire(gateway.server, ECHO) };
 }
 
 /** Makes a request with exactly these headers. Of those that browsers set, `fetch` replaces some. */
@@ -94,7 +95,7 @@ test('requests that continue an earlier one count neither for the key nor for th
     takesForm: false,
     answer: async () => ({ status: 200, isUncounted: path[0] === 'next' }),
   });
-  const url = await gateway.server.listenForWire('127.0.0.1', 0, { ...ECHO, find });
+  const url = await listenForWire(gateway.server, { ...ECHO, find });
   const key = `?password=${LIMITED_KEY}`;
   expect(await ask(`${url}/first${key}`)).toBe(200);
   for (let page = 0; page < 10; page += 1) expect(await ask(`${url}/next${key}`)).toBe(200);
@@ -125,7 +126,7 @@ test('a defect is an error of the protocol without its words', async () => {
     takesForm: false,
     answer: () => Promise.reject(new Error('the password is hunter2')),
   });
-  const url = await gateway.server.listenForWire('127.0.0.1', 0, { ...ECHO, find });
+  const url = await listenForWire(gateway.server, { ...ECHO, find });
   const { status, text } = await fetch(`${url}/x?password=${LIMITED_KEY}`).then(async (one) => ({
     status: one.status,
     text: await one.text(),

@@ -157,6 +157,7 @@ test('a spelling that arrives or changes later is found, and one that is deleted
 test('names are folded as texts are', () => {
   expect(folded(' Zoë  D‘Arcy\u2011Smith ')).toBe("zoe d'arcy-smith");
   expect(folded('Zoe\u0308')).toBe(folded('ZOË'));
+  expect(folded('Łukasz Sørensen-Weiß')).toBe('lukasz sorensen-weiss');
   expect(folded('Dwayne “The Rock”')).toBe('dwayne "the rock"');
 });
 

@@ -1,4 +1,5 @@
 import { normalAddress } from './address.ts';
+import { plainLetters } from './plain-letters.ts';
 import type { NamedChat } from './ports/reading-ports.ts';
 
 const MARKS = /\p{M}/gu;
@@ -21,7 +22,7 @@ export function folded(text: string): string {
   // Normalizing sorts the marks of a letter in quadratic time, so separate marks are removed first.
   let bare = text.replace(MARKS, '').normalize('NFD').replace(MARKS, '');
   for (const [lookalike, plain] of LOOKALIKES) bare = bare.replace(lookalike, plain);
-  return bare.toLowerCase().replace(SPACES, ' ').trim();
+  return plainLetters(bare.toLowerCase()).replace(SPACES, ' ').trim();
 }
 
 const NUMBER = /^\+?\d{3,}$/;

@@ -1,6 +1,6 @@
 import type { Highlight } from '../../../client/search-types.ts';
-import { lookupTable } from '../../../core/model/lookup-table.ts';
 import { memoized } from '../../../core/model/memoized.ts';
+import { plainLetters } from '../../../core/model/plain-letters.ts';
 import { asciiDigits } from '../../../core/model/text.ts';
 
 /** Maximum length of a token in UTF-16 units. Longer words are cut to save space in the index. */
@@ -82,34 +82,6 @@ const COMPATIBLE = /[\uFB00-\uFB4F\uFE70-\uFEFC\uFF00-\uFFEF]/;
 const MARKS = /\p{M}/u;
 const DIGITS = /\p{Nd}/u;
 /**
- * Letters that are replaced one by one. Unicode does not decompose them into plain letters; it does decompose `ё`, but
- * folding keeps the marks of Cyrillic letters.
- */
-const SPECIAL = /[ßæœøđłıӕёςםןךףץىیکةٱ]/g;
-const SPECIALS: Readonly<Record<string, string>> = lookupTable({
-  ß: 'ss',
-  æ: 'ae',
-  œ: 'oe',
-  ø: 'o',
-  đ: 'd',
-  ł: 'l',
-  ı: 'i',
-  ё: 'е',
-  // Final forms of a letter, which disappear when another letter follows.
-  ς: 'σ',
-  ך: 'כ',
-  ם: 'מ',
-  ן: 'נ',
-  ף: 'פ',
-  ץ: 'צ',
-  // Letters that Arabic and Persian keyboards write differently, or that people use for each other.
-  ى: 'ي',
-  ی: 'ي',
-  ک: 'ك',
-  ة: 'ه',
-  ٱ: 'ا',
-});
-/**
  * Matches a letter with marks that folding removes: accents of Latin and Greek, vowel signs and hamza of Arabic, points
  * of Hebrew. In other scripts, marks make another letter: ガ is not カ, and й is not и.
  */
@@ -143,7 +115,7 @@ function fold(piece: string): string {
   let folded = COMPATIBLE.test(lower) ? lower.normalize('NFKD').toLowerCase() : lower.normalize('NFD');
   folded = folded.replace(INVISIBLE, '');
   if (MARKS.test(folded)) folded = folded.replace(WITHOUT_BASE, '').replace(ACCENTED, '$1');
-  folded = folded.normalize('NFC').replace(SPECIAL, (letter) => SPECIALS[letter] ?? letter);
+  folded = plainLetters(folded.normalize('NFC'));
   return DIGITS.test(folded) ? asciiDigits(folded) : folded;
 }
 

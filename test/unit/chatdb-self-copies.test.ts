@@ -49,6 +49,13 @@ describe('a message to oneself is marked in its incoming copy', () => {
     expect(isMirror(row)).toBe(true);
   });
 
+  test('whatever their date is', () => {
+    const { incoming, own, isMirror } = selfChat();
+    const date = 9_223_372_036_854_775_807n;
+    own('17:36:47', { date });
+    expect(isMirror(incoming('17:36:47', { date }))).toBe(true);
+  });
+
   test('when the incoming one came minutes after, with a thousand rows of others between', () => {
     const { fixture, incoming, own, isMirror } = selfChat();
     own('17:32:03');

@@ -4,7 +4,7 @@ import type { Message } from '../model/message.ts';
 import type { SentUnseen } from '../model/ports/sent-parts-ports.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import type { Chat } from './chat.ts';
-import { DETAIL_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
+import { DETAIL_COLUMNS, INT_PARAM, MAX_INTEGER, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
 import { bodyOf, countPlaceholders, toMessage } from './message.ts';
 import { accountAddress } from './own-addresses.ts';
 import { messageParts } from './queries.ts';
@@ -223,5 +223,6 @@ export function datesAround(
   const date = BigInt(/^-?\d+$/.exec(toText(stored))?.[0] ?? '0');
   const stride = (ms: number): bigint =>
     date > BigInt(NANOSECONDS_FROM) ? BigInt(ms) * 1_000_000n : BigInt(ms) / 1000n;
-  return [date - stride(beforeMs), date + stride(afterMs)];
+  const [from, to] = [date - stride(beforeMs), date + stride(afterMs)];
+  return [from < -MAX_INTEGER ? -MAX_INTEGER : from, to > MAX_INTEGER ? MAX_INTEGER : to];
 }

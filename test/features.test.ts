@@ -28,6 +28,7 @@ const LIGHT_FILES = [
   'demo-commands.ts',
   'commands.ts',
   'webhook-declarations.ts',
+  'send-time.ts',
   'settings.ts',
   'clients.ts',
   'ended.ts',

@@ -1,7 +1,12 @@
-import type { AttachmentForm } from '../../client/postern-client.ts';
-import { save, upload } from '../../core/cli/files.ts';
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { AttachmentContent, AttachmentForm } from '../../client/postern-client.ts';
+import { EXIT } from '../../core/cli/context.ts';
+import { upload } from '../../core/cli/files.ts';
 import { oneLine } from '../../core/cli/output/text.ts';
-import type { Served } from '../../core/cli/service-connection.ts';
+import { Refusal, type Served } from '../../core/cli/service-connection.ts';
+import { errorCode } from '../../core/model/errors.ts';
+import { safeFileName } from '../../core/model/file-name.ts';
 
 export interface GetOptions {
   readonly out?: string;
@@ -30,4 +35,22 @@ export async function uploadAttachment(path: string, _options: object, { client,
 function formOf(as: GetOptions['as'], max: number | undefined): AttachmentForm {
   if (as === undefined) return {};
   return as === 'jpeg' ? { as, ...(max !== undefined && { max }) } : { as };
+}
+
+/**
+ * Writes an attachment to a new file that only the user can read, and returns its path. Without `path`, uses the
+ * attachment's name, made safe: it names no other folder and is never read as an option.
+ */
+async function save({ name, content }: AttachmentContent, path: string | undefined): Promise<string> {
+  const target = path ?? safeFileName(name).replace(/^-/, '_');
+  try {
+    await pipeline(content, createWriteStream(target, { flags: 'wx', mode: 0o600 }));
+    return target;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === 'EEXIST') {
+      throw new Refusal(EXIT.crash, `${target} already exists. Nothing was written.`, 'Name another file with --out.');
+    }
+    throw new Refusal(EXIT.crash, `${target} could not be written completely (${code ?? 'the connection broke'}).`);
+  }
 }

@@ -11,9 +11,10 @@ import {
   secondsUpTo,
   served,
 } from '../../core/cli/declaration.ts';
-import { AT_FORMS, atTime, maxAgeSeconds, SINCE_FORMS, sinceTime } from '../../core/cli/since.ts';
+import { maxAgeSeconds, SINCE_FORMS, sinceTime } from '../../core/cli/since.ts';
 import { SERVICE_CHOICES } from '../../core/model/send-service.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { AT_FORMS, atTime } from './send-time.ts';
 import { declareWebhookCommands } from './webhook-declarations.ts';
 
 /** The states that `send --wait` can wait for, in the order in which they occur. */

@@ -5,10 +5,11 @@ import { withName } from '../../core/cli/output/event-line.ts';
 import type { Column } from '../../core/cli/output/table.ts';
 import { shownTime } from '../../core/cli/output/time.ts';
 import { Refusal, type Served } from '../../core/cli/service-connection.ts';
-import { conversationName, withNames } from '../../core/cli/shown-names.ts';
+import { conversationName } from '../../core/cli/shown-names.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import type { Include } from '../../core/model/include.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { withNames } from './with-names.ts';
 
 export interface ConversationsOptions extends ConnectionOptions {
   readonly limit?: number;

@@ -4,11 +4,11 @@ import { EXIT } from '../../core/cli/context.ts';
 import { MESSAGE_LIST, messageRow } from '../../core/cli/output/event-line.ts';
 import { conversationsToRead, personIdOf } from '../../core/cli/recipient.ts';
 import { Refusal, type Served } from '../../core/cli/service-connection.ts';
-import { withNames } from '../../core/cli/shown-names.ts';
 import { justBefore } from '../../core/cli/since.ts';
 import type { Include } from '../../core/model/include.ts';
 import type { Message } from '../../core/model/message.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { withNames } from './with-names.ts';
 
 export interface MessagesFlags extends ConnectionOptions {
   /** Unix milliseconds. */

@@ -7,10 +7,11 @@ import type { Column } from '../../../core/cli/output/table.ts';
 import { oneLine, printable } from '../../../core/cli/output/text.ts';
 import { shownTime } from '../../../core/cli/output/time.ts';
 import { Refusal, type Served } from '../../../core/cli/service-connection.ts';
-import { keyNames, withId } from '../../../core/cli/shown-names.ts';
+import { withId } from '../../../core/cli/shown-names.ts';
 import { typedLine } from '../../../core/cli/typed-line.ts';
 import { visible } from '../../../core/model/visible.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
+import { keyNames } from './key-names.ts';
 
 const APPROVALS: readonly Column[] = [
   { title: 'ID' },

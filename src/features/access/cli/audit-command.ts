@@ -3,8 +3,8 @@ import { stateStyle } from '../../../core/cli/output/style.ts';
 import type { Column } from '../../../core/cli/output/table.ts';
 import { shownTime } from '../../../core/cli/output/time.ts';
 import type { Served } from '../../../core/cli/service-connection.ts';
-import { keyNames } from '../../../core/cli/shown-names.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
+import { keyNames } from './key-names.ts';
 
 const LINES: readonly Column[] = [
   { title: 'AT', style: () => 'dim' },

@@ -291,6 +291,19 @@ describeWithNats('the console at a hub', () => {
     complaints.splice(0);
   });
 
+  inBrowser('goes on listening to a Mac after the request limit, whichever view is shown then', async () => {
+    await page.goto('about:blank');
+    const headers = { 'retry-after': '1' };
+    const limited = page.waitForResponse((response) => response.status() === 429);
+    await page.route('**/events?*wait=*', (route) => route.fulfill({ status: 429, headers, json: {} }), { times: 1 });
+    await page.goto(`${hub.url}/console?mac=m1#/overview`);
+    await limited;
+    // The next question follows the same event: it does not begin anew, as it would after a failure.
+    const next = page.waitForRequest(/\/events\?/);
+    await page.evaluate(`location.hash = '#/settings'`);
+    expect((await next).url()).toContain('wait=');
+  });
+
   inBrowser('keeps a view of a Mac that goes away, and reads the next one once it is back', async () => {
     await page.goto('about:blank');
     await page.goto(`${hub.url}/console?mac=m2#/overview`);

@@ -53,8 +53,8 @@ export const statusOf = (error: unknown): number | undefined => (error instanceo
 export interface Asked {
   /** True for a call that no click caused. To stay within the request limit, it may throw without making a request. */
   readonly isByItself?: boolean | undefined;
-  /** True if more than one view waits for the answer. */
-  readonly isShared?: boolean | undefined;
+  /** True if the answer is also wanted once its view was left: another view waits for it, or an action. */
+  readonly isKept?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -107,7 +107,7 @@ export const offsetIn = (link: string): string | undefined => /[?&]after=([\w-]+
 /** Returns the newest offset in the feed of events and changes; undefined if changes are switched off. */
 export async function newestOffset(): Promise<string | undefined> {
   try {
-    const { headers } = await ask('events?changes=true', {});
+    const { headers } = await ask('events?changes=true', { isKept: true });
     return offsetIn(headers.get('link') ?? '');
   } catch (error) {
     if (statusOf(error) === 404) return undefined;
@@ -147,7 +147,7 @@ interface AskOptions extends Asked {
  */
 async function ask(
   path: string,
-  { isByItself = false, isShared = false, key: asked = key, ...options }: AskOptions,
+  { isByItself = false, isKept = false, key: asked = key, ...options }: AskOptions,
 ): Promise<Response> {
   if (isByItself && !mayAskByItself()) {
     throw new Refusal(0, { detail: 'Not loaded, to stay within the request limit.' });
@@ -156,7 +156,7 @@ async function ask(
   const isPatient = method === 'GET' && !isByItself;
   const { view } = currentRoute();
   for (;;) {
-    if (isPatient && (await untilAllowed()) && !isShared && currentRoute().view !== view) throw new Refusal(0, {});
+    if (isPatient && (await untilAllowed()) && !isKept && currentRoute().view !== view) throw new Refusal(0, {});
     const response = await answerTo(path, { ...options, key: asked });
     noteLimit(response.headers);
     if (response.ok) return response;

@@ -110,7 +110,7 @@ export function newestConversations({
   if (newest !== undefined && !isFresh) return newest;
   const own = pageOf<Conversation>(`conversations?limit=${AT_ONCE}&include=${ALL_PARTS}`, {
     isByItself,
-    isShared: true,
+    isKept: true,
   });
   newest = own;
   own.then(

@@ -51,7 +51,9 @@ export class PolledLine {
     let failures = 0;
     while (!signal.aborted) {
       countOwn();
-      const answer = await pageOf<LiveEvent>(this.#path(wait), { signal }).catch((error: unknown) => ({ error }));
+      const answer = await pageOf<LiveEvent>(this.#path(wait), { signal, isKept: true }).catch((error: unknown) => ({
+        error,
+      }));
       if (signal.aborted) return;
       if ('error' in answer) {
         const status = statusOf(answer.error) ?? 0;

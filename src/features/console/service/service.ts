@@ -12,9 +12,9 @@ let key: KeyRecord | undefined;
 
 /** Reads the status and the rights of the key. Throws a Refusal. */
 export async function readService(): Promise<StatusReport> {
-  const report = await call<StatusReport>('status');
+  const report = await call<StatusReport>('status', { isKept: true });
   status = report;
-  key = serves('getOwnKey') ? await call<KeyRecord>('keys/me') : undefined;
+  key = serves('getOwnKey') ? await call<KeyRecord>('keys/me', { isKept: true }) : undefined;
   asked = undefined;
   return report;
 }
@@ -74,7 +74,7 @@ let asked: Promise<readonly KeyRecord[]> | undefined;
 
 /** Requests the limited keys. `knownKeys` returns them until `forgetKeys` is called. */
 export function readKeys(options?: Asked): Promise<readonly KeyRecord[]> {
-  const own = call<readonly KeyRecord[]>('keys', { ...options, isShared: true }).then((now) => {
+  const own = call<readonly KeyRecord[]>('keys', { ...options, isKept: true }).then((now) => {
     for (const { id } of keys) revoked.add(id);
     for (const { id } of now) revoked.delete(id);
     keys = now;

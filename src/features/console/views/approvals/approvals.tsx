@@ -144,7 +144,7 @@ async function decide(approval: Approval, decision: Decision): Promise<void> {
   try {
     await call(`${path}/${decision}`, { method: 'POST', body: decision === 'approve' ? { shown } : {} });
     leaveCard(id);
-    const { state, problem } = await call<Approval>(`${path}?wait=30`);
+    const { state, problem } = await call<Approval>(`${path}?wait=30`, { isKept: true });
     const isBad = ['failed', 'unknown', 'void'].includes(state);
     const [kind, word] = ENDS[state] ?? ['', state];
     const outcome = { sentence: `${word}${problem === null ? '' : ` (${problem})`}`, kind };

@@ -96,7 +96,7 @@ const AfterField = ({ webhook: { row_id: row } }: { readonly webhook: ShownWebho
 /** Returns the row before the first message since a time; undefined if there is none. */
 async function rowBefore(time: string): Promise<number | undefined> {
   const since = encodeURIComponent(new Date(time).toISOString());
-  const { items } = await pageOf<Message>(`messages?order=asc&limit=1&since=${since}`);
+  const { items } = await pageOf<Message>(`messages?order=asc&limit=1&since=${since}`, { isKept: true });
   return items[0] === undefined ? undefined : Number(items[0].id) - 1;
 }
 

@@ -212,7 +212,7 @@ describeWithNats('the console at a hub', () => {
     await page.keyboard.press('ArrowDown');
     expect(await page.locator('#merged-list li').nth(1).locator('a:focus').count()).toBe(1);
     await page.keyboard.press('/');
-    await page.waitForFunction("document.activeElement.type === 'search'");
+    await page.locator('#merged [type="search"]:focus').waitFor();
     await page.evaluate('document.activeElement.blur()');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');

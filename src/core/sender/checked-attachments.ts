@@ -1,6 +1,8 @@
-import { type BigIntStats, constants } from 'node:fs';
-import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { type BigIntStats, constants, createWriteStream } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import type { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { type AppError, errorCode, type Mistake } from '../model/errors.ts';
 import type { SendRequest } from '../model/ports/sending-ports.ts';
 import { invalidRequest, PROBLEMS, problem } from '../model/problems.ts';
@@ -93,6 +95,27 @@ export async function openChecked(file: CheckedFile): Promise<FileHandle> {
   if (found.isFile() && identity(found) === file.identity && found.size <= MAX_BYTES) return handle;
   await handle.close();
   throw changed(file);
+}
+
+/**
+ * Copies a checked file, through these streams, into a new folder that only this user can read. Returns the path of the
+ * copy, which has the file's name.
+ */
+export async function copyChecked(
+  file: CheckedFile,
+  folder: string,
+  ...through: readonly Transform[]
+): Promise<string> {
+  const source = await openChecked(file);
+  try {
+    const copy = join(folder, basename(file.path));
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const target = createWriteStream(copy, { flags: 'wx', mode: 0o600 });
+    await pipeline([source.createReadStream({ autoClose: false }), ...through, target]);
+    return copy;
+  } finally {
+    await source.close();
+  }
 }
 
 function isForbidden(error: unknown): boolean {

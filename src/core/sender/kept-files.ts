@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,7 +9,7 @@ import type { KeptFile } from '../model/kept-file.ts';
 import type { Log } from '../model/ports/host-ports.ts';
 import type { GivenFiles, KeptFiles } from '../model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../model/problems.ts';
-import { type AttachmentRules, checkAttachments, KEPT_FILES, openChecked } from './checked-attachments.ts';
+import { type AttachmentRules, checkAttachments, copyChecked, KEPT_FILES } from './checked-attachments.ts';
 
 export interface KeptCopiesParts {
   readonly rules: AttachmentRules;
@@ -37,18 +37,10 @@ export class KeptCopies implements KeptFiles {
     const kept: KeptFile[] = [];
     try {
       for (const [index, file] of files.entries()) {
-        const source = await openChecked(file);
-        try {
-          const left = maxBytes - kept.reduce((sum, { bytes }) => sum + bytes, 0);
-          const name = basename(file.path);
-          await mkdir(this.#folderOf(id, index), { recursive: true, mode: 0o700 });
-          const target = createWriteStream(this.#pathOf(id, index, name), { flags: 'wx', mode: 0o600 });
-          const { bytes, sha256, count } = counting(left);
-          await pipeline(source.createReadStream({ autoClose: false }), count, target);
-          kept.push({ name, bytes: bytes(), sha256: sha256() });
-        } finally {
-          await source.close();
-        }
+        const left = maxBytes - kept.reduce((sum, { bytes }) => sum + bytes, 0);
+        const { bytes, sha256, count } = counting(left);
+        const copy = await copyChecked(file, this.#folderOf(id, index), count);
+        kept.push({ name: basename(copy), bytes: bytes(), sha256: sha256() });
       }
       return kept;
     } catch (error) {

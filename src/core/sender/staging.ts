@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import { readdir, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
 import { HOUR_MS } from '../model/durations.ts';
 import { type AppError, errorCode, isAppError } from '../model/errors.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import { problem } from '../model/problems.ts';
-import { type CheckedFile, openChecked } from './checked-attachments.ts';
+import { type CheckedFile, copyChecked } from './checked-attachments.ts';
 import type { TolerantLookup } from './tolerant-lookup.ts';
 
 /**
@@ -61,20 +59,10 @@ export class Staging {
   async copy(file: CheckedFile): Promise<string> {
     const { folder, clock } = this.#parts;
     const name = randomUUID();
-    const copy = join(folder, name, basename(file.path));
+    this.#dueMs.set(name, clock.now() + KEPT_MS);
+    this.#schedule();
     try {
-      const source = await openChecked(file);
-      try {
-        await mkdir(join(folder, name), { recursive: true, mode: 0o700 });
-        this.#dueMs.set(name, clock.now() + KEPT_MS);
-        this.#schedule();
-        await pipeline(
-          source.createReadStream({ autoClose: false }),
-          createWriteStream(copy, { flags: 'wx', mode: 0o600 }),
-        );
-      } finally {
-        await source.close();
-      }
+      const copy = await copyChecked(file, join(folder, name));
       const seconds = clock.now() / 1000;
       await utimes(join(folder, name), seconds, seconds);
       return copy;

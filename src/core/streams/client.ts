@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import type { LogEntry } from '../model/event.ts';
 import type { Offset } from '../model/offset.ts';
 import type { FeedReader } from '../model/ports/feed-ports.ts';
@@ -39,6 +40,18 @@ export interface ClientSocket {
   ping(position: Position | undefined): void;
   close(reason: EndReason): void;
   terminate(): void;
+}
+
+/** Writes a batch to a connection. Returns, and calls `onDrain`, as `ClientSocket.send` does. */
+export function writeBatch(socket: Writable, { bytes }: EventBatch, onDrain: () => void): boolean {
+  socket.write(bytes);
+  if (socket.writableLength === 0) return true;
+  // Not all bytes are written yet. An empty write is queued behind the batch, and its callback runs once the batch is
+  // written. A callback for every batch would cost as much as the write itself.
+  socket.write('', (error) => {
+    if (!error) onDrain();
+  });
+  return false;
 }
 
 /** The numbers of pings after which a client is dropped if it shows no sign of life, or reads nothing (decision G1). */

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { EventFeed } from '../model/ports/feed-ports.ts';
 import type { StreamForm, StreamRequest } from '../model/ports/streams-ports.ts';
 import type { EventBatch, Framing } from './batch.ts';
-import type { ClientSocket, Position } from './client.ts';
+import { type ClientSocket, type Position, writeBatch } from './client.ts';
 import { Clients, type Format, type StreamParts } from './clients.ts';
 
 /**
@@ -126,14 +126,7 @@ class ResponseStream implements ClientSocket {
       });
       return false;
     }
-    socket.write(batch.bytes);
-    if (socket.writableLength === 0) return true;
-    // Not all bytes are written yet. An empty write is queued behind the batch, and its callback runs once the batch is
-    // written. A callback for every batch would cost as much as the write itself.
-    socket.write('', (error) => {
-      if (!error) onDrain();
-    });
-    return false;
+    return writeBatch(socket, batch, onDrain);
   }
 
   ping(position: Position | undefined): void {

@@ -7,7 +7,7 @@ import { problem } from '../model/problems.ts';
 import { readQuery } from '../schema/query-parameters.ts';
 import { streamQuery } from '../schema/stream-query.ts';
 import type { EventBatch, Framing } from './batch.ts';
-import type { ClientSocket, EndReason } from './client.ts';
+import { type ClientSocket, type EndReason, writeBatch } from './client.ts';
 import { Clients, type Format, type Joining, type StreamParts } from './clients.ts';
 
 /** Pings every 30 s. Drops a client that answers neither of two pings, or reads nothing for 60 s (decision G1). */
@@ -211,13 +211,6 @@ class FrameSocket extends MessageSocket {
   }
 
   override send(batch: EventBatch, onDrain: () => void): boolean {
-    this.#socket.write(batch.bytes);
-    if (this.#socket.writableLength === 0) return true;
-    // Not all bytes are written yet. An empty write is queued behind the frames, and its callback runs once they are
-    // written. A callback for every batch would cost as much as the write itself.
-    this.#socket.write('', (error) => {
-      if (!error) onDrain();
-    });
-    return false;
+    return writeBatch(this.#socket, batch, onDrain);
   }
 }

@@ -120,6 +120,12 @@ describe('batches', () => {
     expect(runs.front(entries.slice(0, 1))).not.toBe(first);
   });
 
+  test('that nobody shares are not kept', () => {
+    const entries = entriesOf('one', 'two');
+    const cache = new BatchCache(TEXT_FRAMES, (entry) => texts.get(entry) ?? '', 0);
+    expect(cache.front(entries)).not.toBe(cache.front(entries));
+  });
+
   test('end before a text that is not ready, whose failure reaches only the batch that begins with it', async () => {
     const entries = entriesOf('one', 'two', 'three');
     const unhandled: unknown[] = [];

@@ -4,8 +4,8 @@ import type { LogEntry } from '../model/event.ts';
 const MAX_BYTES = 256 * 1024;
 /** Maximum number of texts that are prepared at once. */
 const PREPARED = 16;
-/** Maximum number of cached batches, one for each position in the feed. Clients are usually at fewer positions. */
-const MAX_CACHED = 16;
+/** Number of cached batches that clients share, one for each position in the feed. They are usually at fewer. */
+const SHARED = 16;
 
 /** Writes the header that precedes each event's text: a frame header on a WebSocket, nothing in an HTTP stream. */
 export interface Framing {
@@ -30,11 +30,14 @@ export interface EventBatch {
 export class BatchCache {
   readonly #textOf: (entry: LogEntry) => string | Promise<string>;
   readonly #framing: Framing;
+  readonly #maxCached: number;
   readonly #cached = new Map<LogEntry, EventBatch>();
 
-  constructor(framing: Framing, textOf: (entry: LogEntry) => string | Promise<string>) {
+  /** `maxCached` is 0 for a client whose batches nobody shares. */
+  constructor(framing: Framing, textOf: (entry: LogEntry) => string | Promise<string>, maxCached = SHARED) {
     this.#framing = framing;
     this.#textOf = textOf;
+    this.#maxCached = maxCached;
   }
 
   /**
@@ -51,7 +54,7 @@ export class BatchCache {
     this.#cached.delete(first);
     this.#cached.set(first, batch);
     for (const [oldest] of this.#cached) {
-      if (this.#cached.size <= MAX_CACHED) break;
+      if (this.#cached.size <= this.#maxCached) break;
       this.#cached.delete(oldest);
     }
     return batch;

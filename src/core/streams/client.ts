@@ -146,9 +146,6 @@ export class Client {
       this.#missedInBurst += missed;
     }
     const batch = batches.front(this.#unsent);
-    // The cache recognises a batch by its length and its first and last entry. With a filter, a later batch can agree
-    // in all three and still have other entries between the first and the last.
-    if (admits !== undefined || wanted !== undefined) batches.clear();
     if (batch instanceof Promise) {
       this.#prepare(batch);
       return;

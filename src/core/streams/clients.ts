@@ -157,15 +157,17 @@ export class Clients {
     format: Format,
     isOwn: boolean,
   ): BatchCache {
-    const made = (): BatchCache =>
-      new BatchCache(format.framing, (entry) => {
+    const made = (maxCached?: number): BatchCache => {
+      const textOf = (entry: LogEntry): string | Promise<string> => {
         const json = caller.json(entry, include);
         if (typeof json === 'string') return format.textOf(entry, json);
         return json.then((text) => format.textOf(entry, text));
-      });
+      };
+      return new BatchCache(format.framing, textOf, maxCached);
+    };
     // A limited key or a filter changes which events this client receives, or their content, so its batches are not
     // shared.
-    if (isOwn) return made();
+    if (isOwn) return made(0);
     const ofFormat = this.#batches.get(format) ?? new Map<boolean, Map<IncludeSet, BatchCache>>();
     const ofChanges = ofFormat.get(changes) ?? new Map<IncludeSet, BatchCache>();
     const batches = ofChanges.get(include) ?? made();

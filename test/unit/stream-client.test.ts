@@ -1,0 +1,79 @@
+import { expect, test } from '@jest/globals';
+import { rowOffset } from '../../src/core/model/offset.ts';
+import { BatchCache } from '../../src/core/streams/batch.ts';
+import { Client, type Position } from '../../src/core/streams/client.ts';
+import { TEXT_FRAMES } from '../../src/core/streams/web-socket-clients.ts';
+import { arrival } from '../support/memory-log.ts';
+
+/** A client of two events. Only the first is ready. `prepare` makes the second ready. */
+function newClient() {
+  const entries = [arrival(1), arrival(2)];
+  const taken = [entries];
+  const sent: string[] = [];
+  const pings: (Position | undefined)[] = [];
+  let isReadable = true;
+  let isReady = false;
+  let resolve = (_text: string): void => {};
+  const second = new Promise<string>((resolved) => {
+    resolve = resolved;
+  });
+  const batches = new BatchCache(TEXT_FRAMES, ({ rowId }) => (rowId === 1 ? 'one' : isReady ? 'two' : second), 0);
+  const client = new Client({
+    socket: {
+      isOpen: () => true,
+      send: ({ texts }) => sent.push(...texts) > 0,
+      ping: (position) => void pings.push(position),
+      close: () => {},
+      terminate: () => {},
+    },
+    batches,
+    patience: { silentPings: undefined, stuckPings: 2 },
+    generation: 7,
+    isExpired: () => false,
+    join: () => ({
+      take: () => ({ entries: taken.shift() ?? [], missed: 0, upTo: rowOffset(2) }),
+      isCaughtUp: () => taken.length === 0,
+      generation: () => 0,
+      close: () => {},
+    }),
+    canLoseEvents: false,
+    wanted: undefined,
+    admits: () => isReadable,
+    wake: () => {},
+    onMissed: () => {},
+  });
+  client.serve();
+  client.serve();
+  return {
+    client,
+    sent,
+    pings,
+    forbid: () => {
+      isReadable = false;
+    },
+    prepare: async () => {
+      isReady = true;
+      resolve('two');
+      await second;
+      await Promise.resolve();
+    },
+  };
+}
+
+test('a ping names the last event that was sent, while the next one is being prepared', async () => {
+  const { client, sent, pings, prepare } = newClient();
+  client.ping();
+  expect([sent, pings]).toEqual([['one'], [{ offset: rowOffset(1), generation: 7 }]]);
+  await prepare();
+  client.serve();
+  client.ping();
+  expect([sent, pings[1]]).toEqual([['one', 'two'], { offset: rowOffset(2), generation: 7 }]);
+});
+
+test('an event that its key may no longer read is not sent once it is prepared', async () => {
+  const { client, sent, forbid, prepare } = newClient();
+  forbid();
+  await prepare();
+  client.serve();
+  expect(sent).toEqual(['one']);
+});

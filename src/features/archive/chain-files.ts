@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, openSync, readSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { damaged } from './archive-errors.ts';
 import type { ArchiveIndex, ChainRecord } from './archive-index.ts';
@@ -127,11 +127,8 @@ export class ChainFiles {
     this.#touched.add(chain.path);
     if (chain.written.lines === 0) this.#touched.add(dirname(chain.path));
     try {
+      // A full disk may accept a part of the lines. The next run cuts off the last one unless it is whole.
       writeAll(file, lines);
-    } catch (error) {
-      // A full disk may have accepted a part of the lines. Removes that part.
-      ftruncateSync(file, chain.written.bytes);
-      throw error;
     } finally {
       closeSync(file);
     }

@@ -62,7 +62,7 @@ describeWithNats('a Mac with two machines', () => {
     expect(await answered(hub, '/macs/p1/mcp')).toBe('other_machine');
   });
 
-  test('is read at the other one if the first says nothing, and its own stream is asked of the hub', async () => {
+  test('is only read at the other one if the first says nothing, and its own stream is asked of the hub', async () => {
     const one = await start('p5', 'one');
     await start('p5', 'two');
     const hub = await fleet.hub();
@@ -71,6 +71,13 @@ describeWithNats('a Mac with two machines', () => {
     mute.subscribe(requestSubject('p5', 'one'));
     await mute.flush();
     await one.stop();
+    for (const [path, code] of [
+      ['webhooks', 'mac_silent'],
+      ['messages', 'send_outcome_unknown'],
+    ]) {
+      expect(await (await hub.post(`/macs/p5/api/v1/${path}`, {})).json()).toMatchObject({ code });
+    }
+    expect(asked).toEqual([]);
     expect(await answered(hub, '/macs/p5/api/v1/messages')).toBe('two');
     await mute.close();
     expect(await answered(hub, '/macs/p5/api/v1/ws')).toBe('fleet_stream');

@@ -54,6 +54,17 @@ describe('a key that has ended', () => {
     expect(caller.feed.admits(event)).toBe(false);
   });
 
+  test('ends by itself what works for it elsewhere, such as its webhooks', async () => {
+    const soon = new Date(service.clock.now() + HOUR_MS).toISOString();
+    const id = idOf(service.caller({ expires_at: soon }));
+    const changed: unknown[] = [];
+    service.guests.onChange(({ keyId, isAlive }) => void changed.push([keyId, isAlive]));
+    await service.clock.advance(HOUR_MS - 1);
+    expect(changed).toEqual([]);
+    await service.clock.advance(1);
+    expect(changed).toEqual([[id, false]]);
+  });
+
   test('is told nothing of what it waited for', async () => {
     const caller = service.caller({ approval: 'always' });
     const decider = service.caller({ scopes: ['approve'] });

@@ -75,6 +75,7 @@ export class AccessSending {
   /** The owner's sender that also writes the audit log. */
   readonly ownerSender: CallerSender;
   readonly publisher: Publisher;
+  readonly guests = new Guests();
   readonly #connection: Connection;
 
   /** A second instance over the same folder is the service after a restart. */
@@ -180,7 +181,7 @@ export class AccessSending {
       uploads: this.uploads,
       ownListeners: new OwnListeners({ addresses: () => [] }),
       ports,
-      guests: new Guests(),
+      guests: this.guests,
     } as unknown as Core;
     this.owner = { sender: ownerSender(core, directory, () => undefined) };
     const tapbacks = new Tapbacks(inChat, this.selfChat, selfAddress);

@@ -136,6 +136,24 @@ test('a replay from an offset repeats changes under the same ids; from a row id 
   );
 });
 
+test('a webhook that begins to ask for changes skips earlier ones, although its progress could not be stored', async () => {
+  const { dispatcher, store, update, messages, channel } = fixture();
+  const receiver = await newReceiver();
+  const { id } = dispatcher.add(hook(receiver.url, ['message.received']));
+  const { advance } = store;
+  store.advance = () => {
+    throw new Error('disk full');
+  };
+  update(1, 0);
+  messages.addMany(6, 6);
+  channel.publish(messages.entries(rowOffset(5), rowOffset(6), 1));
+  await eventually(() => expect(dispatcher.status(id).row_id).toBe(6));
+  dispatcher.change(id, { events: ['message.received', 'message.updated'] });
+  store.advance = advance;
+  expect(dispatcher.status(id).behind).toBe(0);
+  expect(store.get(id)?.offset).toEqual({ rowId: 6, change: 1 });
+});
+
 test('where changes are off none can be registered, and one from before gets new rows and a line in the log', async () => {
   const { dispatcher, store, messages, channel, log } = fixture(false);
   const receiver = await newReceiver();

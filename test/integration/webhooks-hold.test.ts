@@ -133,6 +133,19 @@ describe('a webhook that holds', () => {
     expect(receiver.deliveries.map(({ headers }) => headers['x-webhook-attempt'])).toEqual(['1', '2', '3', '4']);
   });
 
+  test('begins to count for an event before the one that was held, whose end a crash forgot', async () => {
+    const { fixture } = held();
+    const receiver = await newReceiver((response) => void response.writeHead(503).end());
+    const { id } = fixture.dispatcher.add(hook(receiver.url, { on_failure: 'hold' }));
+    await fixture.dispatcher.close(1000);
+    const since = '2026-01-01T00:00:00Z';
+    fixture.store.setHeld(id, { id: 'of-row-2', row_id: 2, attempts: 7, since, error: 'It failed.' });
+    fixture.restart();
+    fixture.publish(1, 1);
+    await eventually(() => expect(fixture.dispatcher.status(id).held).toMatchObject({ row_id: 1, attempts: 3 }));
+    expect(receiver.deliveries.map(({ headers }) => headers['x-webhook-attempt'])).toEqual(['1', '2', '3']);
+  });
+
   test('is done with a row that was deleted meanwhile, although it is still in memory', async () => {
     const { clock, fixture } = held();
     const receiver = await newReceiver((response, { event }) => {

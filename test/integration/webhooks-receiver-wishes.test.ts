@@ -77,6 +77,20 @@ describe('Retry-After', () => {
     await eventually(() => expect(status()).toMatchObject({ state: 'healthy', behind: 0 }));
   });
 
+  test('is waited for an hour at most after a restart, although the clock was set back', async () => {
+    const { clock, fixture, status } = await receiving((attempt) =>
+      attempt === 1 ? [503, { 'retry-after': '3600' }] : [204],
+    );
+    fixture.publish(1, 1);
+    await eventually(() => expect(status().held?.attempts).toBe(1));
+    await fixture.dispatcher.close(1000);
+    clock.step(-24 * HOUR_MS);
+    fixture.restart();
+    await eventually(() => expect(status().next_attempt_at).toBeDefined());
+    await clock.advance(HOUR_MS);
+    await eventually(() => expect(status()).toMatchObject({ state: 'healthy', behind: 0 }));
+  });
+
   test('does not keep the owner from trying at once', async () => {
     const { clock, fixture, receiver, id, status } = await receiving((attempt) =>
       attempt === 1 ? [503, { 'retry-after': '600' }] : [204],

@@ -50,6 +50,17 @@ class Fixture implements ConsumerTask<string> {
 }
 
 describe('a consumer', () => {
+  test('is one reader of the channel, also after it was put elsewhere, and none once it has stopped', async () => {
+    const fixture = new Fixture();
+    const consumer = fixture.feed.consume(fixture);
+    consumer.start();
+    consumer.seek(rowOffset(0));
+    expect(fixture.channel.members).toBe(1);
+    consumer.stop();
+    await consumer.ended;
+    expect(fixture.channel.members).toBe(0);
+  });
+
   test('handles every entry in order and keeps its offset, also for a later one', async () => {
     const fixture = new Fixture();
     const first = fixture.feed.consume(fixture);

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -22,6 +23,15 @@ test('a row id that was a sent message’s before chat.db was replaced can be th
   const again = send();
   await clock.advance(3000);
   expect(await again).toMatchObject({ confirmed: true, message: { id: '1' } });
+});
+
+test('a wait leaves nothing at the signal that could have ended it', async () => {
+  const { clock, confirmations } = setUp();
+  const { signal } = new AbortController();
+  const waiting = confirmations.until(() => false, signal, 100);
+  await clock.advance(100);
+  await waiting;
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
 describe('the row of a send', () => {

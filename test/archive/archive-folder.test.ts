@@ -2,10 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { NO_LINES } from '../../src/features/archive/chain.ts';
+import { appendLine } from '../../src/features/archive/chain-files.ts';
 import { destination, foldersOfMessages } from '../../src/features/archive/destination.ts';
+import { writeWhole } from '../../src/features/archive/private-files.ts';
 import { archived, everythingIn, verified } from '../support/archive-fixture.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { testIf } from '../support/conditions.ts';
+import { diskCalls } from '../support/disk-calls.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
@@ -127,4 +131,10 @@ describe('the folder of an archive', () => {
     });
     expect(await second[0]).toMatchObject({ code: 'archive_in_use' });
   });
+});
+
+test('a new version of a file, and a line of the log, are on the disk before anything follows', () => {
+  const path = join(temporaryFolder(), 'file');
+  expect(diskCalls(() => writeWhole(path, 'text'))).toEqual(['sync', 'rename']);
+  expect(diskCalls(() => appendLine(`${path}.ndjson`, NO_LINES, '"run":1'))).toEqual(['sync']);
 });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Caller } from '../../src/core/model/caller.ts';
+import type { Scope } from '../../src/core/model/key.ts';
 import type { KeyChanges } from '../../src/features/access/ports.ts';
 import { AccessSending, ANA, BEN, codeOf, GARDEN } from '../support/access-sending.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -88,4 +89,13 @@ describe('a group of a key that somebody joined', () => {
     expect(() => service.access.keys.change(id, { opens: [JOINED] })).toThrow('`send` does not list this group.');
     expect(service.access.keys.get(id).send).toEqual([ANA]);
   });
+});
+
+test('a check of a key says that it may read somebody only if it may read at all', () => {
+  const checked = (scopes: readonly Scope[]) => {
+    const { key } = service.caller({ scopes, read: [ANA] });
+    return service.access.keys.check(key?.id ?? '', ANA);
+  };
+  expect(checked(['read'])).toMatchObject({ read: true, send: 'refused', reason: 'scope_missing' });
+  expect(checked(['send'])).toMatchObject({ read: false, send: 'allowed', reason: null });
 });

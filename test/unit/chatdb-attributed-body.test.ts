@@ -90,6 +90,7 @@ describe('the attributedBody decoder', () => {
     reals.writeFloatLE(1.5, 1);
     reals.writeDoubleLE(-2.25, 6);
     expect(itemsOf('fdfd', Buffer.concat([reals, Buffer.from([7, 0xff])]))).toEqual([1.5, -2.25, 7, -1]);
+    expect(itemsOf('cC', Buffer.from([0xff, 0xff]))).toEqual([-1, 255]);
   });
 
   test('finds what is named again, also behind the 110 numbers that take one byte', () => {

@@ -4,6 +4,7 @@ import { PosternError } from '../../src/client/postern-error.ts';
 import {
   conversationIdOf,
   conversationsToRead,
+  listEntriesOf,
   personIdOf,
   recipientOf,
   senderAddressesOf,
@@ -51,5 +52,10 @@ describe('what a person types at the command line', () => {
     expect(await senderAddressesOf(client, 'axbnk-s')).toEqual(['axbnk-s']);
     expect(await personIdOf(client, "dee o'neil")).toBe('0');
     expect(await personIdOf(client, '+1 (555) 01-01')).toBe('0');
+  });
+
+  test('the id of a group that no list shows goes to the service, which knows all of its ids', async () => {
+    expect(await recipientOf(client, 'chat9')).toEqual({ id: 'chat9', shown: 'chat9' });
+    expect(await listEntriesOf(client, 'chat9')).toEqual(['any;+;chat9']);
   });
 });

@@ -1,6 +1,6 @@
 import { isPosternError, type PosternClient } from '../../client/postern-client.ts';
 import type { Contact } from '../../client/types.ts';
-import { isUnanswerable, normalAddress, rightsAddress } from '../model/address.ts';
+import { groupId, isUnanswerable, normalAddress, rightsAddress } from '../model/address.ts';
 import type { Conversation } from '../model/conversation.ts';
 import { editDistance } from '../model/edit-distance.ts';
 import { folded } from '../model/folded.ts';
@@ -26,11 +26,11 @@ const PERSON_ID = /^[\da-f]{16}$/;
 const SHORTEST_NUMBER = 3;
 
 /**
- * Finds a recipient. Uses an address or id unchanged. Throws a Refusal unless a name matches exactly one person or
- * group.
+ * Finds a recipient. Uses an address or id unchanged, also a group's id without its beginning. Throws a Refusal unless
+ * a name matches exactly one person or group.
  */
 export async function recipientOf(client: PosternClient, given: string): Promise<Recipient> {
-  if (isNoName(given)) return { id: given, shown: given };
+  if (isNoName(given) || groupId(given) !== undefined) return { id: given, shown: given };
   const { conversations, groups, people } = await named(client, given);
   const candidates = [...groups, ...people.flatMap((person) => addressesOf(person, conversations))];
   return only(client, given, candidates);
@@ -47,6 +47,8 @@ function isNoName(given: string): boolean {
  */
 export async function listEntriesOf(client: PosternClient, given: string): Promise<readonly string[]> {
   if (isNoName(given)) return [given];
+  const group = groupId(given);
+  if (group !== undefined) return [group];
   const { groups, people } = await named(client, given);
   const candidates = [
     ...groups.map((group) => ({ ...group, entries: [group.id] })),

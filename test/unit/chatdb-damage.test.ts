@@ -188,6 +188,23 @@ describe('the damage of chat.db', () => {
     expect(found?.skipped.length).toBeGreaterThan(10);
   });
 
+  test('of an index is found although Messages goes on writing', async () => {
+    const { path } = damaged('sqlite_autoindex_message_1');
+    const parts = { path, home: '/Users/ada', log: collectingLog() };
+    const elsewhere = new Connection(parts);
+    const connection = new Connection(parts, async () => elsewhere.survey());
+    const writer = new ChatFixture(path, 'macos-26', { isThere: true });
+    toClose.push(...[writer, elsewhere, connection].map((one) => () => one.close()));
+    const replies = (): number =>
+      new ListReader(connection)
+        .messages({ order: 'asc', limit: ROWS, offset: 0, include: includeSet(['details']) })
+        .items.filter(({ details }) => details?.reply_to !== null).length;
+    expect(replies).toThrow(/damaged/);
+    await new Promise(setImmediate);
+    writer.handle('+15550999');
+    expect(replies()).toBe(ROWS - 1);
+  });
+
   test('is nothing in a sound chat.db', () => {
     const path = join(folder, 'sound', 'chat.db');
     const fixture = new ChatFixture(path);

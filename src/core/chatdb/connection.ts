@@ -239,14 +239,13 @@ export class Connection {
    */
   #lookForDamage(open: Open): boolean {
     if (this.#isSurveying) return false;
-    const isSurveyed = open.surveyedAt === open.database.version();
     const { damage } = this;
-    if (isSurveyed && damage !== undefined && !damage.hasBadIndex) {
-      // Every row can be read, so the damaged page belongs to an index.
+    if (open.surveyedAt !== undefined && damage !== undefined && !damage.hasBadIndex) {
+      // Every row could be read, so the damaged page belongs to an index, or is new: then another survey follows.
       this.#skip(open, { ...damage, hasBadIndex: true });
       return true;
     }
-    if (isSurveyed) return false;
+    if (open.surveyedAt === open.database.version()) return false;
     if (this.#surveyElsewhere === undefined) {
       this.#skip(open, open.database.survey());
       return true;
@@ -268,7 +267,7 @@ export class Connection {
 
   #skip(open: Open, found: Damage): void {
     open.database.skip(found);
-    open.surveyedAt = open.database.version();
+    if (!found.hasBadIndex) open.surveyedAt = open.database.version();
     open.snapshot = undefined;
     open.version = Number.NaN; // makes the next check report a change
     if (found === this.#damage?.found) return;

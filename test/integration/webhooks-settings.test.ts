@@ -157,7 +157,7 @@ describe('a filter', () => {
     [{ conversation_ids: ['iMessage;-;+15550100'] }, [1, 2]],
     [{ conversation_ids: ['any;-;+1 (555) 0100'] }, [1, 2]],
     [{ conversation_ids: ['any;+;chat7', 'any;-;+15550101'] }, [3, 4, 5]],
-    [{ conversation_ids: ['any;-;chat7'] }, []],
+    [{ conversation_ids: ['any;-;chat7'] }, [3, 4]],
     [{ senders: ['ana@example.com', '+1 555 0101'] }, [3, 5]],
     [{ is_from_me: true }, [4]],
     [{ is_from_me: false, conversation_ids: ['any;+;chat7'] }, [3]],

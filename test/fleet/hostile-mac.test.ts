@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { jetstream } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
+import { bucketOf, claimKey, claimSend, firstMachine } from '../../src/features/fleet/hub/claims.ts';
+import type { FleetConnection } from '../../src/features/fleet/protocol/connection.ts';
 import { deriveMemberKey, Envelope, memberKeys } from '../../src/features/fleet/protocol/envelope.ts';
 import { eventSubject } from '../../src/features/fleet/protocol/subjects.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
@@ -9,6 +11,8 @@ import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { Receiver } from '../support/receiver.ts';
 import { StandInMachine } from '../support/stand-in-mac-machine.ts';
 
+/** What the broker answers to a publish, which a Mac can let it send to any subject. */
+const ANSWER = '{"stream":"EV", "seq":7}';
 /** JSON that can be parsed, but is nested too deeply to be written again. */
 const DEEP = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
 
@@ -28,7 +32,7 @@ describeWithNats('a Mac of a fleet that was taken over', () => {
   });
 
   async function publish(member: string, guid: string, json: string, fleetKey = fleet.key): Promise<void> {
-    const subject = eventSubject(member, guid, 'row');
+    const subject = eventSubject({ member, seed: fleet.seedOf(member) }, guid, 'row');
     const envelope = new Envelope(memberKeys([deriveMemberKey(fleetKey, member)]));
     const nc = await connect({ servers: server.url });
     await jetstream(nc).publish(subject, envelope.seal(member, subject, Buffer.from(json)));
@@ -63,5 +67,31 @@ describeWithNats('a Mac of a fleet that was taken over', () => {
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject([{ mac: 'm2' }]);
     await Promise.all(machines.map((one) => one.stop()));
+  });
+
+  test('makes no hub doubt its keys by an answer of the broker at the subject of another', async () => {
+    const nc = await connect({ servers: server.url });
+    await jetstream(nc).publish('ev.m1.x', ANSWER);
+    await nc.close();
+    await waitFor(async () => (await (await hub.get('/metrics')).text()).includes('postern_hub_rejected_events 1'));
+    expect((await hub.get('/ready')).status).toBe(200);
+  });
+
+  test('claims nothing by an answer of the broker', async () => {
+    const nc = await connect({ servers: server.url });
+    const connection = { js: jetstream(nc) } as unknown as FleetConnection;
+    const bucket = await bucketOf(connection, 'claims');
+    for (const key of [claimKey('m1'), 'a-key']) await bucket.put(key, ANSWER);
+    expect(await firstMachine(connection, 'm1', ['m1-a'])).toBe('m1-a');
+    expect(await claimSend(connection, 'a-key', 'm1-a')).toMatchObject({ machine: 'm1-a', isNew: true });
+    expect(await claimSend(connection, 'a-key', 'm1-b')).toMatchObject({ machine: 'm1-a', isNew: false });
+    await nc.close();
+  });
+
+  test('cannot know the subject of an event of another', () => {
+    const [one, same, other] = ['s', 's', 't'].map((seed) => eventSubject({ member: 'm1', seed }, 'GUID', 'row'));
+    expect(same).toBe(one);
+    expect(other).not.toBe(one);
+    expect(one).toMatch(/^ev\.m1\.[\w-]{22}$/);
   });
 });

@@ -4,7 +4,7 @@ import { Kvm } from '@nats-io/kv';
 import { type NatsConnection, nkeyAuthenticator, PermissionViolationError } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { type Membership, parseMembership } from '../../src/features/fleet/protocol/membership.ts';
-import { EVENTS, hubName, inboxPrefix, STREAMS } from '../../src/features/fleet/protocol/subjects.ts';
+import { BUCKETS, EVENTS, hubName, inboxPrefix, STREAMS } from '../../src/features/fleet/protocol/subjects.ts';
 import { managerOf } from '../../src/features/fleet/setup/connections.ts';
 import { waitFor } from '../support/eventually.ts';
 import { describeWithNats, TestFleet } from '../support/fleet-server.ts';
@@ -126,6 +126,31 @@ describeWithNats('the rights at the broker', () => {
     for await (const { key } of await claims.watch()) {
       if (key === 'key') break;
     }
+  });
+
+  test('what the broker answers to a Mac removes nothing, wherever the Mac lets it be sent', async () => {
+    const operator = await fleet.operator();
+    const js = jetstream(operator);
+    for (const bucket of BUCKETS) await (await new Kvm(js).open(bucket)).put('kept', 'value');
+    for (const subject of ['ev.m8.kept', 'wd.kept']) await js.publish(subject, 'kept');
+    const jsm = await managerOf(operator);
+    const counts = () =>
+      Promise.all(
+        STREAMS.filter((name) => name !== EVENTS).map(async (name) => (await jsm.streams.info(name)).state.messages),
+      );
+    const before = await counts();
+    const connection = await mac();
+    for (const [at, name] of STREAMS.entries()) {
+      for (const call of ['PURGE', 'DELETE', 'MSG.DELETE']) {
+        connection.publish(`ev.m7.${call}.${at}`, 'x', { reply: `$JS.API.STREAM.${call}.${name}` });
+        connection.publish('$JS.API.STREAM.INFO.EV', '', { reply: `$JS.API.STREAM.${call}.${name}` });
+      }
+    }
+    // The broker has answered all of them once it answers the last.
+    await jetstream(connection).publish('ev.m7.last', 'x');
+    expect(await counts()).toEqual(before);
+    const { state } = await jsm.streams.info(EVENTS, { subjects_filter: 'ev.m8.kept' });
+    expect(state.subjects).toEqual({ 'ev.m8.kept': 1 });
   });
 
   test('a revoked Mac is refused once the servers have reloaded', async () => {

@@ -31,6 +31,7 @@ export class Fleet {
   readonly server: NatsServer;
   readonly key = newFleetKey();
   readonly #folder = temporaryFolder();
+  readonly #seeds = new Map<string, string>();
   readonly #running: { stop(): Promise<void> }[] = [];
   #made = 0;
 
@@ -38,9 +39,16 @@ export class Fleet {
     this.server = server;
   }
 
+  /** Returns the seed of a Mac, which its machines share, or of the hubs. */
+  seedOf(member = ''): string {
+    const seed = this.#seeds.get(member) ?? new TextDecoder().decode(createUser().getSeed());
+    this.#seeds.set(member, seed);
+    return seed;
+  }
+
   /** Returns the path of a file with the line of a Mac, or of the hubs. */
   file(member: string | undefined, fleetKeys: readonly string[] = [this.key]): string {
-    const seed = new TextDecoder().decode(createUser().getSeed());
+    const seed = this.seedOf(member);
     const keys = fleetKeys.map((key) => (member === undefined ? key : deriveMemberKey(key, member)));
     const line = membershipLine({ member, servers: [this.server.url], seed, ca: undefined, keys });
     const path = join(this.#newFolder(), 'fleet.line');

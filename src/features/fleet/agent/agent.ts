@@ -48,7 +48,8 @@ export async function openAgent(core: Core, values: FleetValues): Promise<Runnin
       publisher.doubt();
     },
   });
-  const publisher = new EventPublisher({ ...shared, store, core, values, mayPublish: () => !namesake.isFirst });
+  const { seed } = first;
+  const publisher = new EventPublisher({ ...shared, seed, store, core, values, mayPublish: () => !namesake.isFirst });
   const status = (): FleetReport => statusOf(core, { member, machine, store, connection, publisher, namesake });
   let serviceUrl = '';
   const answers = new Answers({

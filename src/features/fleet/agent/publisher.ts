@@ -28,6 +28,8 @@ const TAKEN = 0;
 
 export interface EventPublisherParts {
   readonly member: string;
+  /** The seed of the Mac's nkey. */
+  readonly seed: string;
   readonly machine: string;
   readonly connection: FleetConnection;
   readonly envelope: () => Envelope;
@@ -108,14 +110,14 @@ export class EventPublisher implements ConsumerTask<undefined> {
     const stream = this.#stream;
     if (stream === undefined) return { isDone: false };
     if (!isShownByDefault(entry)) return { isDone: true };
-    const { member, machine, store, connection } = this.#parts;
+    const { machine, store, connection } = this.#parts;
     try {
       const details = await this.#detailsOf(entry);
       if (isOlder(entry, details, oldestMs(stream, this.#parts.clock.now()))) {
         if (entry.change === undefined) store.addLate();
         return { isDone: true };
       }
-      const subject = eventSubject(member, entry.guid, kindOf(entry, machine, details));
+      const subject = eventSubject(this.#parts, entry.guid, kindOf(entry, machine, details));
       const sequence = await this.#publish(subject, this.#seal(subject, entry, eventBody(entry, details)));
       if (stream !== this.#stream || !connection.isConnected) return { isDone: false };
       const before = store.mark();

@@ -95,8 +95,7 @@ export class StreamCheck {
   }
 
   #subject(entry: LogEntry): string {
-    const { member, machine } = this.#parts;
-    return eventSubject(member, entry.guid, kindOf(entry, machine, undefined));
+    return eventSubject(this.#parts, entry.guid, kindOf(entry, this.#parts.machine, undefined));
   }
 
   /**

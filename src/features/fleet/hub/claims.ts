@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { type KV, Kvm } from '@nats-io/kv';
+import { type KV, type KvEntry, Kvm } from '@nats-io/kv';
 import type { FleetConnection } from '../protocol/connection.ts';
-import type { BUCKETS } from '../protocol/subjects.ts';
+import { type BUCKETS, MACHINE } from '../protocol/subjects.ts';
 
 /** Opens a bucket that `postern fleet` has created. */
 export function bucketOf({ js }: FleetConnection, name: (typeof BUCKETS)[number]): Promise<KV> {
@@ -26,10 +26,12 @@ export async function claimSend(connection: FleetConnection, key: string, machin
   const bucket = await bucketOf(connection, 'claims');
   for (;;) {
     const found = await bucket.get(key);
-    const owner = found?.operation === 'PUT' ? found.string() : undefined;
+    const owner = machineIn(found);
     try {
       if (found === null || owner === undefined) {
-        return { machine, isNew: true, revision: await bucket.create(key, machine) };
+        const isEntry = found?.operation === 'PUT';
+        const claimed = isEntry ? bucket.update(key, machine, found.revision) : bucket.create(key, machine);
+        return { machine, isNew: true, revision: await claimed };
       }
       return { machine: owner, isNew: false, revision: await bucket.update(key, owner, found.revision) };
     } catch (error) {
@@ -77,11 +79,19 @@ export async function firstMachine(
 ): Promise<string> {
   const bucket = await bucketOf(connection, 'claims');
   const key = claimKey(member);
-  const found = await bucket.get(key);
-  const claimed = found?.operation === 'PUT' ? found.string() : undefined;
+  const claimed = machineIn(await bucket.get(key));
   if (claimed !== undefined && !known.includes(claimed)) return claimed;
   await bucket.put(key, known[0]);
   return known[0];
+}
+
+/**
+ * Returns the machine that an entry names; undefined if there is none, and for an answer of the broker, which a Mac can
+ * make it write anywhere.
+ */
+function machineIn(entry: KvEntry | null): string | undefined {
+  const text = entry?.operation === 'PUT' ? entry.string() : '';
+  return MACHINE.test(text) ? text : undefined;
 }
 
 /** Returns the bucket's key for an Idempotency-Key, which may contain anything: each key of the Mac has its own. */

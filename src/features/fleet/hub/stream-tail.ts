@@ -10,7 +10,7 @@ import { Channel } from '../../../core/log/channel.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import { brokerAway, type FleetParts } from '../protocol/connection.ts';
 import { every } from '../protocol/every.ts';
-import { EVENTS, endInDoubt, memberOfSubject, unlessMissing } from '../protocol/subjects.ts';
+import { EVENTS, endInDoubt, isOfBroker, memberOfSubject, unlessMissing } from '../protocol/subjects.ts';
 import { Loop } from './loop.ts';
 import { isSameMoment, type Place, placeOf } from './place.ts';
 import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
@@ -142,7 +142,7 @@ export class StreamTail {
         if (generation !== this.channel.generation || message.seq <= rowId) break;
         const place = { stream, rowId: message.seq, change: 0, atMs: storedAtMs(message), generation } as const;
         const entry = streamEntry(message, place, this.#parts.envelope);
-        this.#isReadable.set(memberOfSubject(message.subject), entry !== undefined);
+        if (!isOfBroker(message.data)) this.#isReadable.set(memberOfSubject(message.subject), entry !== undefined);
         if (entry === undefined) this.#reject(place);
         else this.#publish(entry);
       }

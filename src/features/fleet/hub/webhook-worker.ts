@@ -7,7 +7,7 @@ import type { Sending } from '../../../core/webhooks/poster.ts';
 import { GONE, holdWaitMs } from '../../../core/webhooks/retry-policy.ts';
 import type { FleetParts } from '../protocol/connection.ts';
 import { every } from '../protocol/every.ts';
-import { EVENTS, endInDoubt, memberOfSubject, unlessMissing } from '../protocol/subjects.ts';
+import { EVENTS, endInDoubt, isOfBroker, memberOfSubject, unlessMissing } from '../protocol/subjects.ts';
 import type { Deliveries } from './deliveries.ts';
 import { KeylessEvents } from './keyless-events.ts';
 import { Loop } from './loop.ts';
@@ -167,7 +167,8 @@ export class WebhookWorker {
     const place = { ...tail.last, rowId: message.seq, atMs: storedAtMs(message) };
     const entry = streamEntry(message, place, envelope);
     const member = memberOfSubject(message.subject);
-    if (entry === undefined && envelope.keyIndex(member, message.data) === -1) {
+    const isSealed = !isOfBroker(message.data);
+    if (entry === undefined && isSealed && envelope.keyIndex(member, message.data) === -1) {
       const waitMs = this.#keyless.waitMs(member, message.info.deliveryCount);
       if (waitMs !== undefined) return message.nak(waitMs);
       const reason = 'No hub had the key that sealed the event.';

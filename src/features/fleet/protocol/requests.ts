@@ -9,7 +9,16 @@ import { Call, Refused, Unanswered } from './call.ts';
 import { brokerAway, type FleetConnection, type FleetParts } from './connection.ts';
 import { type Envelope, unreadable } from './envelope.ts';
 import { isRecord } from './event.ts';
-import { answerSubject, isMember, MACHINE, memberOfSubject, requestSubject, WHO, whoAnswers } from './subjects.ts';
+import {
+  answerSubject,
+  isMember,
+  isOfBroker,
+  MACHINE,
+  memberOfSubject,
+  requestSubject,
+  WHO,
+  whoAnswers,
+} from './subjects.ts';
 
 /** Time in which a machine acknowledges a request. After that, the answer may take as long as at the machine itself. */
 const ACK_MS = 2000;
@@ -120,7 +129,7 @@ export async function who(
   const answers = new Map<string, number>();
   const subscription = connection.nc.subscribe(whoAnswers(question), {
     callback: (error, { subject, data }) => {
-      if (error !== null) return;
+      if (error !== null || isOfBroker(data)) return;
       try {
         const member = memberOfSubject(subject);
         const count = (answers.get(member) ?? 0) + 1;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { type ConsumerMessages, JetStreamApiError } from '@nats-io/jetstream';
 
 export { isMember, MACHINE } from './names.ts';
@@ -19,12 +19,31 @@ export const WHO = 'rq.all.who';
 /** Maximum size of an event, so that a Mac that was taken over cannot fill the memory of a hub, which keeps 2,000. */
 export const MAX_EVENT_BYTES = 131_072;
 
-/** `kind` is `row` for a new row, and names what changed for a change, so that both machines of a member agree. */
-export function eventSubject(member: string, guid: string, kind: string): string {
-  const hash = createHash('sha256')
+/** A Mac, by its name and the seed of its nkey, which its machines share. */
+interface Publisher {
+  readonly member: string;
+  readonly seed: string;
+}
+
+/**
+ * Returns the subject of an event. `kind` is `row` for a new row, and names what changed for a change, so that both
+ * machines of a member agree. Nobody without the member's seed can know the subject: the broker answers a publish at
+ * whatever subject the publisher names, so another Mac could occupy it with such an answer, and the event of a message
+ * that both have received would be lost.
+ */
+export function eventSubject({ member, seed }: Publisher, guid: string, kind: string): string {
+  const hash = createHmac('sha256', seed)
     .update(JSON.stringify([member, guid, kind]))
     .digest('base64url');
   return `ev.${member}.${hash.slice(0, 22)}`;
+}
+
+/**
+ * Reports whether the broker wrote this, as the answer to a publish or to a question about a stream. A Mac can make
+ * such an answer appear at any subject. What is sealed begins with the id of a key.
+ */
+export function isOfBroker(data: Uint8Array): boolean {
+  return data[0] === 0x7b && data[1] === 0x22;
 }
 
 /** Returns all events' subject of one member, or of all. */

@@ -2,7 +2,7 @@ import { DiscardPolicy, type JetStreamManager, RetentionPolicy, StorageType } fr
 import { Kvm } from '@nats-io/kv';
 import { nanos } from '@nats-io/nats-core';
 import { HOUR_MS } from '../../../core/model/durations.ts';
-import { DELIVERIES, EVENTS, eventsOf, MAX_EVENT_BYTES, unlessMissing } from '../protocol/subjects.ts';
+import { DELIVERIES, EVENTS, eventsOf, MAX_EVENT_BYTES, STREAMS, unlessMissing } from '../protocol/subjects.ts';
 
 const CLAIMS_MS = 24 * HOUR_MS;
 const DELIVERIES_EACH = 100;
@@ -32,7 +32,7 @@ export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAU
     await jsm.streams.add({
       ...{ name: EVENTS, subjects: [eventsOf()], retention: RetentionPolicy.Limits, ...stored, ...limits },
       ...{ max_msgs_per_subject: 1, discard: DiscardPolicy.New, discard_new_per_subject: true },
-      ...{ duplicate_window: nanos(120_000), deny_delete: true, deny_purge: true },
+      ...{ duplicate_window: nanos(120_000) },
     });
   }
   if (!(await isThere(DELIVERIES))) {
@@ -44,4 +44,7 @@ export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAU
   const bucket = { replicas: num_replicas, storage: StorageType.File, allow_direct: false };
   await kvm.create('webhooks', bucket);
   await kvm.create('claims', { ...bucket, ttl: CLAIMS_MS });
+  // The broker answers a Mac at whatever subject it names: such an answer, sent on to a call of JetStream, may purge.
+  const kept = { allow_rollup_hdrs: false, deny_delete: true, deny_purge: true };
+  for (const name of STREAMS) await jsm.streams.update(name, kept);
 }

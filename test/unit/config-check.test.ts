@@ -62,6 +62,7 @@ describe('what is not written', () => {
         changes: { enabled: 'auto' },
         search: { isEnabled: false },
         simulator: {},
+        'client-commands': {},
         'webhook-listener': {},
         media: {},
         archive: {},

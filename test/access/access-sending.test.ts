@@ -265,6 +265,8 @@ describe('a dry run', () => {
       const run = service.ownerSender.send({ recipient, body: 'hi', attachments: [], dryRun: true });
       expect([recipient, await codeOf(run)]).toEqual([recipient, 'unknown_conversation']);
     }
+    const withoutFile = { recipient: ANA, body: 'hi', attachments: ['/no/such/file'], dryRun: true };
+    expect(await codeOf(service.ownerSender.send(withoutFile))).toBe('invalid_request');
     expect(service.messages.runs).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import { isAppError } from '../../core/model/errors.ts';
 import { OWNER } from '../../core/model/owner.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { CallerSender } from '../../core/model/ports/sending-ports.ts';
+import { invalidRequest } from '../../core/model/problems.ts';
 import { assertAnswerable } from '../../core/model/recipient.ts';
 import type { Audit } from './audit.ts';
 import { assertGroupIsKnown } from './rights.ts';
@@ -29,6 +30,8 @@ export function ownerSender(
       if (request.dryRun === true) {
         assertAnswerable(recipient);
         assertGroupIsKnown(directory, recipient);
+        const mistakes = await sender.attachmentMistakes(request.attachments);
+        if (mistakes.length > 0) throw invalidRequest(mistakes);
         const { to, members } = resolveRecipient(directory, recipient) ?? { to: recipient, members: [] };
         return { kind: 'dry_run', dryRun: { would: 'send', to, members, text } };
       }

@@ -198,7 +198,7 @@ test.each([
   ['movie.MOV', 'com.apple.quicktime-movie', 'video/quicktime', 'Video'],
   ['letter', 'com.adobe.pdf', 'application/pdf', 'File: letter'],
   ['thing', 'public.data', null, 'File: thing'],
-])('the type of %s (%s) is %s if Messages stored none', async (name, uti, type, sentence) => {
+])('the type of %s (%s) is %s if Messages stored none, or one that says nothing', async (name, uti, type, sentence) => {
   const folder = openIn('Library/Messages');
   write(join(folder, 'Attachments/1', name), 'content');
   for (const mime_type of [null, '', 'text/calendar']) {
@@ -208,6 +208,10 @@ test.each([
     expect([found.mime_type, found.file?.mimeType]).toEqual([expected, expected]);
     if (!mime_type) expect(found.sentence).toBe(sentence);
   }
+  const any = 'application/octet-stream';
+  const stored = `~/Library/Messages/Attachments/1/${name}`;
+  const found = await attached(stored, { transfer_name: name, uti, mime_type: any });
+  expect([found.mime_type, found.sentence]).toEqual([type ?? any, sentence]);
 });
 
 test('a folder says that it is one, and is given out as a tar that is always the same', async () => {

@@ -65,15 +65,18 @@ const BY_EXTENSION = new Map(
 const BY_UTI = new Map(TYPES.flatMap(([type, , utis]) => words(utis).map((one) => [one, type] as const)));
 const UTIS = new Map(TYPES.map(([type, , utis]) => [type, words(utis)[0]]));
 
+/** A stored type that says nothing. */
+const ANY = 'application/octet-stream';
+
 /**
- * Returns the MIME type of a file: the one that was stored, else that of its UTI, else that of the extension of the
- * first name that has a known one. Null if none of them says what it is.
+ * Returns the MIME type of a file: the one that was stored, unless it says nothing, else that of its UTI, else that of
+ * the extension of the first name that has a known one. Null if none of them says what it is.
  */
 export function mediaTypeOf(stored: string, uti: string, ...names: readonly string[]): string | null {
   const given = stored.trim();
-  if (given !== '') return given;
+  if (given !== '' && given.toLowerCase() !== ANY) return given;
   const byName = names.map((name) => BY_EXTENSION.get(/\.([a-z\d]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''));
-  return BY_UTI.get(uti.trim().toLowerCase()) ?? byName.find((type) => type !== undefined) ?? null;
+  return BY_UTI.get(uti.trim().toLowerCase()) ?? byName.find((type) => type !== undefined) ?? (given || null);
 }
 
 /** Returns Apple's name for a MIME type; null for a type that is not in the table. */

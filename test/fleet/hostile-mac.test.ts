@@ -4,7 +4,7 @@ import { connect } from '@nats-io/transport-node';
 import { bucketOf, claimKey, claimSend, firstMachine } from '../../src/features/fleet/hub/claims.ts';
 import type { FleetConnection } from '../../src/features/fleet/protocol/connection.ts';
 import { deriveMemberKey, Envelope, memberKeys } from '../../src/features/fleet/protocol/envelope.ts';
-import { eventSubject } from '../../src/features/fleet/protocol/subjects.ts';
+import { eventSubject, isOfBroker } from '../../src/features/fleet/protocol/subjects.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Fleet, type Hub } from '../support/fleet-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
@@ -93,5 +93,11 @@ describeWithNats('a Mac of a fleet that was taken over', () => {
     expect(same).toBe(one);
     expect(other).not.toBe(one);
     expect(one).toMatch(/^ev\.m1\.[\w-]{22}$/);
+  });
+
+  test('no key makes everything that is sealed with it look like an answer of the broker', () => {
+    const sealed = Buffer.from('{"so its id begins');
+    expect([ANSWER, '{"type":"x"}'].map((text) => isOfBroker(Buffer.from(text)))).toEqual([true, true]);
+    expect(isOfBroker(sealed)).toBe(false);
   });
 });

@@ -40,10 +40,11 @@ export function eventSubject({ member, seed }: Publisher, guid: string, kind: st
 
 /**
  * Reports whether the broker wrote this, as the answer to a publish or to a question about a stream. A Mac can make
- * such an answer appear at any subject. What is sealed begins with the id of a key.
+ * such an answer appear at any subject. It is a JSON object; what is sealed begins with the id of a key and ends with
+ * random bytes, so that no key has an id with which everything looks like an answer.
  */
 export function isOfBroker(data: Uint8Array): boolean {
-  return data[0] === 0x7b && data[1] === 0x22;
+  return data[0] === 0x7b && data[1] === 0x22 && data.at(-1) === 0x7d;
 }
 
 /** Returns all events' subject of one member, or of all. */

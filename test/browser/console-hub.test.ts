@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { axeFaults, CHROMIUM, inBrowser, offTheSide, openPage, resize } from '../support/browser.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Fleet, type Hub, type Mac } from '../support/fleet-fixture.ts';
+import { lie } from '../support/lying-mac.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { StandInMachine } from '../support/stand-in-mac-machine.ts';
 
@@ -107,14 +107,20 @@ describeWithNats('the console at a hub', () => {
   });
 
   inBrowser('lists the conversations of all Macs, and leads to the one on its Mac', async () => {
+    await page.clock.install();
     await atHub('#/messages');
+    await page.reload();
     await page.locator('#merged-list li').nth(1).waitFor();
     const macs = await page.locator('#merged-list .address').allTextContents();
     expect(macs.toSorted()).toEqual(['m1', 'm2']);
     await page.locator('#merged .thread', { hasText: 'opens in the console of its Mac' }).waitFor();
-    await page.getByLabel('Find by name or number').fill('nobody');
+    // A search that failed is made again.
+    const find = page.getByLabel('Find by name or number');
+    await page.route(/q=nobody/, (route) => route.fulfill({ status: 503, json: {} }), { times: 1 });
+    await Promise.all([page.waitForResponse(/q=nobody/), find.fill('nobody')]);
+    await page.clock.runFor(15_000);
     await page.locator('#merged .empty', { hasText: 'Nothing found' }).waitFor();
-    await page.getByLabel('Find by name or number').fill('0100');
+    await find.fill('0100');
     await page.locator('#merged-list [data-mac="m1"]').click();
     await page.locator('#message-list', { hasText: 'Hello from one' }).waitFor();
     expect(new URL(page.url()).search).toBe('?mac=m1');
@@ -351,50 +357,3 @@ describeWithNats('the console at a hub', () => {
     }
   });
 });
-
-const SCRIPT = '<img src=x onerror="document.title=\'taken\'"><script>document.title="taken"</script>';
-const POISON = {
-  'set-cookie': 'taken=1; Path=/',
-  'clear-site-data': '"storage"',
-  'content-security-policy': "script-src 'unsafe-inline'",
-  link: '</macs/m1/api/v1/conversations>; rel="next"',
-  refresh: '0; url=https://evil.example/',
-};
-const STATUS = {
-  ...{ version: SCRIPT, uptime_s: 1, newest_row: 1, newest_event: { row_id: 1, age_s: 1 } },
-  ...{ backend: { connected: true, message: SCRIPT }, webhooks: [], permissions: [] },
-};
-const MESSAGE = {
-  ...{ id: '../../../../../api/v1/webhooks', guid: 'g', conversation_id: BEN, sender: SCRIPT, body: SCRIPT },
-  ...{ attachments: ['/x/page.html', '/x/picture.png', '/x/drawing.svg'], timestamp: '2026-01-02T03:04:05Z' },
-  ...{ is_from_me: false, status: 'delivered' },
-  details: {
-    kind: 'message',
-    service: 'iMessage',
-    attachments: ['page.html', 'picture.png', 'drawing.svg'].map((name, n) => ({
-      ...{ n, name, path: `/x/${name}`, bytes: 10, state: 'available', mime_type: 'text/html' },
-    })),
-    link: { url: 'javascript:document.title="taken"', title: SCRIPT },
-  },
-};
-const CONVERSATION = {
-  ...{ id: BEN, display_name: SCRIPT, participants: ['+15550100'], last_message_at: '2026-01-02T03:04:05Z' },
-  details: { is_group: false, service: 'iMessage', unread_count: 1, last_message: MESSAGE },
-};
-const LIES: readonly (readonly [RegExp, unknown])[] = [
-  [/\/status$/, STATUS],
-  [/\/keys\/me$/, { id: 'owner', name: SCRIPT, scopes: [], caps: null }],
-  [/\/conversations$/, [CONVERSATION, { ...CONVERSATION, id: 'any;-;+15550199' }]],
-  [/\/conversations\/[^/]+$/, CONVERSATION],
-  [/\/messages$/, [MESSAGE]],
-  [/\/events$/, []],
-];
-
-/** Answers as a Mac that attacks whoever reads its answers. */
-const lie: RequestListener = ({ url = '' }, response) => {
-  const [path = ''] = url.split('?');
-  const answer = LIES.find(([one]) => one.test(path))?.[1];
-  if (path.endsWith('/overview')) response.writeHead(302, { location: 'https://evil.example/' }).end();
-  else if (answer === undefined) response.writeHead(200, { ...POISON, 'content-type': 'text/html' }).end(SCRIPT);
-  else response.writeHead(200, { ...POISON, 'content-type': 'application/json' }).end(JSON.stringify(answer));
-};

@@ -83,7 +83,9 @@ async function readMore(): Promise<void> {
   next.value = page.next;
 }
 
-const isOld = (): boolean => events > eventsShown || (missing.peek().length > 0 && performance.now() >= againAt);
+/** Reports whether the list lacks events, the words of a search that failed, or Macs that may answer by now. */
+const isOld = (): boolean =>
+  events > eventsShown || words.peek() !== wordsShown || (missing.peek().length > 0 && performance.now() >= againAt);
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 

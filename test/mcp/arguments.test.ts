@@ -20,6 +20,7 @@ describe('an argument', () => {
   test.each([
     ['messages_read', { message_id: 7 }, /Grüße/],
     ['messages_read', { message_id: '7', skip: '2' }, /üße/],
+    ['messages_read', { message_id: '[7]' }, /Grüße/],
     ['messages_read', { limit: '1', junk: 'false' }, /Grüße/],
     ['messages_read', { limit: ' 1 ', junk: 'True' }, /Grüße/],
     ['messages_read', null, /Grüße/],

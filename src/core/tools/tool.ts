@@ -79,6 +79,12 @@ export const textOutput = z.object({ text: z.string(), next: z.string().optional
 
 export const conversationId = z.string().max(512).describe('id from conversations_list');
 
+/** The id of a message, which models also copy with the brackets that lists put around it. */
+export const messageId = z
+  .string()
+  .max(20)
+  .transform((id) => /^\s*\[?(\d+)\]?\s*$/.exec(id)?.[1] ?? id);
+
 /** Returns the schema of a limit on items. Values above `max` count as `max`. */
 export function itemLimit(fallback: number, max: number) {
   return z

@@ -3,7 +3,7 @@ import { mediaType } from '../../../core/http/attachments/schema.ts';
 import { AppError } from '../../../core/model/errors.ts';
 import type { AttachmentFile } from '../../../core/model/ports/reading-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
-import { tool } from '../../../core/tools/tool.ts';
+import { messageId, tool } from '../../../core/tools/tool.ts';
 import { shortLine } from '../../../core/tools/visible.ts';
 
 /** Maximum size of a file in bytes, because a model reads all of it. Larger files need the REST API. */
@@ -21,7 +21,7 @@ export const attachmentsFetch = tool({
   // Room for the file in Base64, and for the text around it.
   mostBytes: Math.ceil(MAX_BYTES / 3) * 4 + 16_000,
   input: z.object({
-    message_id: z.string().max(20),
+    message_id: messageId,
     n: z.int().min(0).max(9999).default(0),
     variant: z.enum(['original', 'jpeg', 'm4a']).default('original'),
   }),

@@ -11,6 +11,7 @@ import { listed } from '../../../core/tools/fence.ts';
 import {
   conversationId,
   itemLimit,
+  messageId,
   type ToolAnswer,
   type ToolContext,
   textOutput,
@@ -42,7 +43,7 @@ export const messagesRead = tool({
     cursor: z.string().max(2000).optional().describe('`next` from the previous answer'),
     junk,
     format: z.enum(['text', 'json']).default('text'),
-    message_id: z.string().max(20).optional().describe('one message, whole'),
+    message_id: messageId.optional().describe('one message, whole'),
     skip: z.int().min(0).default(0).describe('characters of that message to skip'),
   }),
   output: textOutput,

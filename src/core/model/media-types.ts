@@ -83,3 +83,8 @@ export function mediaTypeOf(stored: string, uti: string, ...names: readonly stri
 export function utiOf(type: string | null): string | null {
   return UTIS.get(type ?? '') ?? null;
 }
+
+/** Returns the given media type; `application/octet-stream` if it is missing or malformed. */
+export function mediaType(given: string | null | undefined): string {
+  return given != null && /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/.test(given) ? given : 'application/octet-stream';
+}

@@ -5,6 +5,7 @@ import { DAY_MS } from '../model/durations.ts';
 import { errorCode, isAppError } from '../model/errors.ts';
 import { safeFileName } from '../model/file-name.ts';
 import { isoSecond } from '../model/iso-second.ts';
+import { mediaType } from '../model/media-types.ts';
 import { OWNER } from '../model/owner.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import type { IncomingFile, UploadedFile, Uploads } from '../model/ports/uploads-ports.ts';
@@ -21,7 +22,6 @@ const MAX_ARRIVING = 10;
 const MAX_GONE = 2000;
 /** Share of `MAX_KEPT_BYTES` and `MAX_FILES` that all limited keys together may use. */
 const LIMITED_SHARE = 0.5;
-const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/;
 
 export interface UploadStoreParts {
   /** A folder that only this service uses. */
@@ -112,7 +112,7 @@ export class UploadStore {
       this.#assertRoom(keyId);
       await mkdir(join(folder, id), { recursive: true, mode: 0o700 });
       const sha256 = await this.#receive(join(folder, id, name), content, taken);
-      const type = mimeType !== undefined && MEDIA_TYPE.test(mimeType) ? mimeType : 'application/octet-stream';
+      const type = mediaType(mimeType);
       const expiresMs = clock.now() + KEPT_MS;
       const record = { id, keyId, name, mimeType: type, bytes: taken.bytes, sha256, expiresMs, isGone: false };
       await writeRecord(folder, record);

@@ -1,11 +1,11 @@
 import type { AccessControl } from '../../core/http/access-control.ts';
 import { unauthorized } from '../../core/http/api-keys.ts';
-import { mediaType } from '../../core/http/attachments/schema.ts';
 import { isForm, readUploads } from '../../core/http/attachments/uploads.ts';
 import type { Exchange } from '../../core/http/exchange.ts';
 import type { OriginPolicy } from '../../core/http/origin-policy.ts';
 import { problemAnswer } from '../../core/http/problem-answer.ts';
 import type { Problem } from '../../core/http/problem-document.ts';
+import { mediaType } from '../../core/model/media-types.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { problem } from '../../core/model/problems.ts';
 import { WrongKeyDelay } from '../../core/runtime/wrong-key-delay.ts';

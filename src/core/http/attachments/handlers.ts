@@ -1,10 +1,11 @@
 import { nameWithinLimit } from '../../model/file-name.ts';
+import { mediaType } from '../../model/media-types.ts';
 import { problem } from '../../model/problems.ts';
 import { readQuery } from '../../schema/query-parameters.ts';
 import type { Answer } from '../answer.ts';
 import { isKnown, vary } from '../conditions.ts';
 import type { Handler } from '../router.ts';
-import { attachmentQuery, formOf, mediaType } from './schema.ts';
+import { attachmentQuery, formOf } from './schema.ts';
 import { readUpload } from './uploads.ts';
 
 /** Time for which browsers may cache a file. Files of messages hardly ever change. */

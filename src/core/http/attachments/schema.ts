@@ -27,11 +27,6 @@ export const attachmentQuery = z.object({
     }),
 });
 
-/** Returns the media type that chat.db has for a file; `application/octet-stream` if it is missing or malformed. */
-export function mediaType(stored: string | null): string {
-  return stored !== null && /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/.test(stored) ? stored : 'application/octet-stream';
-}
-
 /** Returns the form that the client wants the attachment converted to; undefined for the original file. */
 export function formOf({ as, max }: z.output<typeof attachmentQuery>): ConvertedForm | undefined {
   if (as === undefined) return undefined;

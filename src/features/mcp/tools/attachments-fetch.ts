@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { mediaType } from '../../../core/http/attachments/schema.ts';
 import { AppError } from '../../../core/model/errors.ts';
+import { mediaType } from '../../../core/model/media-types.ts';
 import type { AttachmentFile } from '../../../core/model/ports/reading-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
 import { messageId, tool } from '../../../core/tools/tool.ts';

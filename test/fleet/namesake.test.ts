@@ -2,11 +2,47 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import type { FleetReport } from '../../src/features/fleet/agent/agent.ts';
+import { Namesake } from '../../src/features/fleet/agent/namesake.ts';
 import { fleetFindings } from '../../src/features/fleet/findings.ts';
+import type { FleetConnection } from '../../src/features/fleet/protocol/connection.ts';
+import { Envelope, fleetKeys, newFleetKey } from '../../src/features/fleet/protocol/envelope.ts';
 import { who } from '../../src/features/fleet/protocol/requests.ts';
 import { waitFor } from '../support/eventually.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import type { FleetMac } from '../support/fleet-mac.ts';
 import { describeWithNats, TestFleet } from '../support/fleet-server.ts';
+import { collectingLog } from '../support/log.ts';
+
+test('the machine that came later stands back as long as the other one speaks', async () => {
+  const clock = new FakeClock();
+  const listeners = new Set<(error: null, message: { readonly data: Uint8Array }) => void>();
+  const nc = {
+    publish: (_subject: string, data: Uint8Array) => {
+      for (const listener of listeners) listener(null, { data });
+    },
+    subscribe: (_subject: string, { callback }: { readonly callback: Parameters<typeof listeners.add>[0] }) => {
+      listeners.add(callback);
+      return { unsubscribe: () => listeners.delete(callback) };
+    },
+  };
+  const connection = { nc, isConnected: true } as unknown as FleetConnection;
+  const envelope = new Envelope(fleetKeys([newFleetKey()]));
+  const shared = { member: 'm7', machine: 'one', connection, envelope: () => envelope, clock, log: collectingLog() };
+  const changes: boolean[] = [];
+  const first = new Namesake({ ...shared, onChange: () => {} });
+  clock.step(1);
+  const second: Namesake = new Namesake({ ...shared, onChange: () => changes.push(second.isFirst) });
+  first.start();
+  second.start();
+  await clock.advance(10_000);
+  expect(changes).toEqual([true]);
+  first.stop();
+  await clock.advance(2000);
+  expect(changes).toEqual([true]);
+  await clock.advance(1000);
+  expect(changes).toEqual([true, false]);
+  second.stop();
+});
 
 describeWithNats('two machines with one name', () => {
   let fleet: TestFleet;

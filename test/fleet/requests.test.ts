@@ -102,6 +102,39 @@ describeWithNats('a request through the broker', () => {
     }
   });
 
+  test('a request that comes a second time, word for word, is refused', async () => {
+    let count = 0;
+    await standIn((_, response) => {
+      count += 1;
+      response.end('[]');
+    });
+    const operator = await fleet.operator();
+    const heard: { readonly subject: string; readonly data: Uint8Array; readonly reply?: string | undefined }[] = [];
+    const listening = operator.subscribe('>', {
+      callback: (_, { subject, data, reply }) => void heard.push({ subject, data, reply }),
+    });
+    await operator.flush();
+    expect(await text(await ask(asking(), question('/')))).toBe('[]');
+    const at = heard.findIndex(({ subject }) => subject === requestSubject('m7'));
+    const { data, reply = '' } = heard[at] ?? { data: new Uint8Array() };
+    /** Returns the kind of each part that begins an answer. */
+    const begun = (): readonly unknown[] =>
+      heard.flatMap((message) => {
+        if (message.subject !== reply) return [];
+        try {
+          return [fleet.envelope.open('m7', `${reply} 0`, message.data)[0]];
+        } catch {
+          return [];
+        }
+      });
+    operator.publish(requestSubject('m7'), data, { reply });
+    await waitFor(() => begun().length > 1);
+    const [ACKNOWLEDGED, REFUSED] = [1, 7];
+    expect(begun()).toEqual([ACKNOWLEDGED, REFUSED]);
+    expect(count).toBe(1);
+    listening.unsubscribe();
+  });
+
   test('a Mac without a machine is known at once to have got nothing', async () => {
     await expect(ask(asking(), question('/', { member: 'm9' }))).rejects.toMatchObject({ why: 'nobody' });
   });

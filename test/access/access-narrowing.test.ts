@@ -83,3 +83,25 @@ test('a conversation that the key may not read is refused unread, so that the ti
   expect(await limited.conversation(chat.guid)).toBeUndefined();
   expect(read).toEqual([]);
 });
+
+test('marks are those of rows that the key may read, whichever it asks for', () => {
+  const [own, other] = ['+15550100', '+15550101'].map((member) => ({ guid: `any;-;${member}`, members: [member] }));
+  const chat = (guid: string) => ({ isGroup: false, ...(guid === own?.guid ? own : other) });
+  const guidOf = (rowId: number): string => (rowId === 1 ? own : other)?.guid ?? '';
+  const directory = {
+    ...{ version: () => 0, chat, conversationOf: guidOf },
+    chatsOfRows: (rowIds: readonly number[]) => new Map(rowIds.map((rowId) => [rowId, [guidOf(rowId)]])),
+  } as unknown as ChatDirectory;
+  const marks: MessageReader['marks'] = (_what, ids) => new Map(ids.map((id) => [id, {}]));
+  const limited = limitedReader({
+    ...{
+      reader: { marks } as MessageReader,
+      directory,
+      shown: shownRows(addedRules(FEATURES)),
+      onRead: () => undefined,
+    },
+    chats: new ReadableChats(() => [{ address: '+15550100' }], directory),
+  });
+  expect([...limited.marks('messages', ['1', '2']).keys()]).toEqual(['1']);
+  expect([...limited.marks('conversations', [guidOf(1), guidOf(2)]).keys()]).toEqual([guidOf(1)]);
+});

@@ -263,6 +263,12 @@ describe('in the self-chat that was proved', () => {
     const { items } = await caller.reader.listMessages({ limit: 200, offset: 0, order: 'desc' });
     expect(items.map(({ conversation_id }) => conversation_id)).not.toContain(SELF_CHAT);
     expect(items.length).toBeGreaterThan(0);
+    for (const text of ['one', 'two']) self.service.chats.message({ chat: self.chatId(SELF_CHAT), text });
+    for (const conversationId of [SELF_CHAT, ME]) {
+      // A cursor would say how many there are.
+      const page = await caller.reader.listMessages({ conversationId, limit: 1, offset: 0, order: 'desc' });
+      expect(page).toEqual({ items: [] });
+    }
     const chats = (await caller.reader.listConversations({ limit: 2, offset: 0 })).items;
     expect(chats.map((chat) => chat.id)).not.toContain(SELF_CHAT);
     expect(await caller.reader.conversation(SELF_CHAT)).toBeUndefined();

@@ -204,8 +204,10 @@ describe('an attachment that is another one when its turn comes', () => {
 
   test('is the same file as long as only its content changes', async () => {
     expect(await replace(() => writeFileSync(path, 'more'))).toBe('more');
+    const openFiles = readdirSync('/dev/fd').length;
     const tooLarge = await replace(() => truncateSync(path, 100_000_001));
     expect(tooLarge).toMatchObject(changed);
+    expect(readdirSync('/dev/fd')).toHaveLength(openFiles);
   });
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { addedRules } from '../../src/core/details-part.ts';
 import type { MessageDetails } from '../../src/core/model/details.ts';
+import { includeSet } from '../../src/core/model/include.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import type { ChatDirectory } from '../../src/core/model/ports/directory-ports.ts';
 import type { MessageReader } from '../../src/core/model/ports/reading-ports.ts';
@@ -104,4 +105,27 @@ test('marks are those of rows that the key may read, whichever it asks for', () 
   });
   expect([...limited.marks('messages', ['1', '2']).keys()]).toEqual(['1']);
   expect([...limited.marks('conversations', [guidOf(1), guidOf(2)]).keys()]).toEqual([guidOf(1)]);
+});
+
+test('of a message that the key may not read, no details are read, so that the time tells nothing of them', async () => {
+  const chat = { guid: 'any;-;+15550101', isGroup: false, members: ['+15550101'] };
+  const chatsOfRows = () => new Map([[1, [chat.guid]]]);
+  const directory = {
+    version: () => 0,
+    meant: () => [chat],
+    chat: () => chat,
+    chatsOfRows,
+  } as unknown as ChatDirectory;
+  const includes: unknown[] = [];
+  const message = async (_id: string, { include }: { readonly include?: unknown } = {}) => {
+    includes.push(include);
+    return { id: '1', conversation_id: chat.guid };
+  };
+  const limited = limitedReader({
+    ...{ reader: { message } as unknown as MessageReader, directory },
+    ...{ shown: shownRows(addedRules(FEATURES)), onRead: () => undefined },
+    chats: new ReadableChats(() => [{ address: '+15550100' }], directory),
+  });
+  expect(await limited.message('1', { include: includeSet(['details']) })).toBeUndefined();
+  expect(includes).toEqual([undefined]);
 });

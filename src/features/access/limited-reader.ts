@@ -34,6 +34,8 @@ export function limitedReader({ reader, directory, chats, shown, onRead }: Limit
     const closed = new Set(chats.closed());
     return (ids ?? (await reader.chats()).map(({ id }) => id)).filter((id) => !closed.has(id));
   };
+  const isReadable = (message: Message | undefined): message is Message =>
+    message !== undefined && chats.rows([message], (one) => one).length > 0;
   const narrowedMessage = (message: Message): Message => narrowed(message, shown.message, chats);
   const narrowedConversation = (one: Conversation): Conversation => narrowed(one, CONVERSATION, chats);
   /** Returns the query, restricted to conversations that the key may read. */
@@ -57,8 +59,10 @@ export function limitedReader({ reader, directory, chats, shown, onRead }: Limit
       return { ...page, items: items.map(narrowedMessage) };
     },
     async message(id, options) {
+      // Before its details are read, so that the time until a 404 tells nothing of what a hidden message has.
+      if (!isReadable(await reader.message(id))) return undefined;
       const message = await reader.message(id, options);
-      if (message === undefined || chats.rows([message], (one) => one).length === 0) return undefined;
+      if (!isReadable(message)) return undefined;
       noteRead([message.conversation_id]);
       return narrowedMessage(message);
     },

@@ -126,10 +126,10 @@ describe('an archive', () => {
     fixture.sqlite.prepare('DELETE FROM message WHERE ROWID = ?').run(tapback);
     const connection = new Connection({ path: chatDb, home: '/home/nobody', log: collectingLog() });
     const source = new ArchiveSource(connection);
-    const { entries } = source;
+    const entries = source.entries.bind(source);
     source.entries = (rows) => {
       if (rows.length > 0) throw new Error('chat.db is away');
-      return entries.call(source, rows);
+      return entries(rows);
     };
     await expect(archived(chatDb, folder, { source })).rejects.toThrow('chat.db is away');
     connection.close();

@@ -140,7 +140,7 @@ test('a webhook that begins to ask for changes skips earlier ones, although its 
   const { dispatcher, store, update, messages, channel } = fixture();
   const receiver = await newReceiver();
   const { id } = dispatcher.add(hook(receiver.url, ['message.received']));
-  const { advance } = store;
+  const advance = store.advance.bind(store);
   store.advance = () => {
     throw new Error('disk full');
   };

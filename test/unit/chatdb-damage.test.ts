@@ -36,8 +36,7 @@ function writeSound(path: string): void {
   const chat = made.chat(CHAT, ['+15550101']);
   const handle_id = made.handle('+15550101');
   made.transaction(() => {
-    for (let n = 1; n <= 2; n += 1)
-      made.insert('chat_lookup', { identifier: '+15550101', domain: `domain ${n}`, chat });
+    for (const domain of ['one', 'two']) made.insert('chat_lookup', { identifier: '+15550101', domain, chat });
     for (let n = 1; n <= ROWS; n += 1) {
       const text = `message ${n} ${'x'.repeat(n === 150 ? 40_000 : 100)}`;
       const date = appleNs('2026-01-01T00:00:00Z', n * 1000);

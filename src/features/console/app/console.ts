@@ -18,7 +18,7 @@ import { applyScheme, hasLetters } from '../service/preferences.ts';
 import { currentRoute, setViews, type View } from '../service/route.ts';
 import { isCapable, may, readService, serves } from '../service/service.ts';
 import { prepareTimes, reasonOf } from '../service/words.ts';
-import * as overview from '../views/overview/overview.tsx';
+import { create as createOverview } from '../views/overview/overview.tsx';
 import { followAddress, keyToEnter } from './address-key.tsx';
 import { element } from './element.ts';
 import { checkHealth, showBackend, showLost } from './health.ts';
@@ -40,7 +40,7 @@ const others = () => styled(import('./others.ts'));
 
 const VIEWS: Readonly<Record<string, readonly [title: string, load: () => Promise<Loaded>]>> = {
   // Part of the page's own script: one larger file compresses better than two.
-  overview: ['Overview', async () => overview],
+  overview: ['Overview', async () => ({ create: createOverview })],
   messages: [
     'Messages',
     async () => (serves('listMessages') ? styled(import('../views/messages/messages.tsx')) : (await others()).merged),

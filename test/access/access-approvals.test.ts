@@ -35,6 +35,14 @@ async function restart(): Promise<void> {
 }
 
 describe('a held send', () => {
+  test('expires with the send that it is about', async () => {
+    const sendAtMs = service.clock.now() + HOUR_MS;
+    const held = await service.hold(service.caller(always), { sendAtMs, sendUntilMs: sendAtMs + HOUR_MS });
+    expect(Date.parse(held.expires_at)).toBe(sendAtMs + HOUR_MS);
+    await service.clock.advance(2 * HOUR_MS);
+    expect(await stateOf(held.id)).toBe('expired');
+  });
+
   test('sends nothing until it is approved, then exactly what was shown, once', async () => {
     const held = await service.hold(service.caller(always), { body: 'May I?' });
     expect(held).toMatchObject({

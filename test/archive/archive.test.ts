@@ -137,6 +137,16 @@ describe('an archive', () => {
     expect(linesOf(folder).at(-2)?.message?.details?.reactions).toEqual([]);
   });
 
+  test('can be written to again once what was wrong with it is put right', async () => {
+    write('a message');
+    await archived(chatDb, folder);
+    const whole = readFileSync(onlyChain());
+    appendFileSync(onlyChain(), '{}\n');
+    await expect(archived(chatDb, folder)).rejects.toMatchObject({ code: 'archive_damaged' });
+    writeFileSync(onlyChain(), whole);
+    expect(await archived(chatDb, folder)).toMatchObject({ added: 0, changed: 0 });
+  });
+
   test('continues behind its last whole line when a run was killed, without its index too', async () => {
     for (let n = 1; n <= 5; n += 1) write(`message ${n}`);
     const stop = new AbortController();

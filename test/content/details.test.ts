@@ -201,6 +201,17 @@ describe('the question of a poll', () => {
     expect(poll?.question).toBe(question);
     expect(poll?.question_guid === undefined).toBe(question === undefined);
   });
+
+  test('is no row of another conversation, which others may read', () => {
+    const { columns, ...poll } = vectorOf('poll');
+    const [own, other] = [fixture.chat('any;+;asked', []), fixture.chat('any;+;elsewhere', [])];
+    const questionIn = (chat: number): string | undefined =>
+      detailsOf({
+        ...{ ...poll, columns: { ...columns, chat: own } },
+        related: [{ sender: SENDERS[2], columns: { ...caption, chat } }],
+      })?.poll?.question;
+    expect([questionIn(own), questionIn(other)]).toEqual(['Dinner?', undefined]);
+  });
 });
 
 test('a blob of more than 1 MiB is not read, and named', () => {

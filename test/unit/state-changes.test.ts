@@ -76,3 +76,19 @@ test('changes older than 30 days are forgotten, and those beyond 100,000', () =>
   expect(store.floor()).toBeGreaterThan(4);
   database.close();
 });
+
+test('a row that is published keeps the print whose changes are not reported yet', () => {
+  const database = openStateDatabase(`${folder}/first-prints.db`);
+  const changes = changeStore(database);
+  changes.begin(0, new Map([[5, 111]]));
+  const cursor = { offset: rowOffset(6), guid: 'G', inode: '1' };
+  cursorStore(database).save(
+    cursor,
+    new Map([
+      [5, 222],
+      [6, 333],
+    ]),
+  );
+  expect([...(changes.prints(0)?.slice(5, 8) ?? [])]).toEqual([111, 333, 0]);
+  database.close();
+});

@@ -102,12 +102,13 @@ describeWithNats('a request through the broker', () => {
     }
   });
 
-  test('a request that comes a second time, word for word, is refused', async () => {
+  test('a request that comes a second time, word for word, is refused, also after a restart', async () => {
     let count = 0;
-    await standIn((_, response) => {
+    const counted: RequestListener = (_, response) => {
       count += 1;
       response.end('[]');
-    });
+    };
+    await standIn(counted);
     const operator = await fleet.operator();
     const heard: { readonly subject: string; readonly data: Uint8Array; readonly reply?: string | undefined }[] = [];
     const listening = operator.subscribe('>', {
@@ -131,6 +132,11 @@ describeWithNats('a request through the broker', () => {
     await waitFor(() => begun().length > 1);
     const [ACKNOWLEDGED, REFUSED] = [1, 7];
     expect(begun()).toEqual([ACKNOWLEDGED, REFUSED]);
+    await ends.pop()?.();
+    await standIn(counted);
+    operator.publish(requestSubject('m7'), data, { reply });
+    await waitFor(() => begun().length > 2);
+    expect(begun()).toEqual([ACKNOWLEDGED, REFUSED, REFUSED]);
     expect(count).toBe(1);
     listening.unsubscribe();
   });

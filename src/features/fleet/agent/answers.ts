@@ -58,10 +58,12 @@ export class Answers {
   readonly #calls = new Set<Call>();
   /** Ids of requests, with the time when they came, so that none is answered twice. */
   readonly #seen = new Map<string, number>();
+  readonly #began: { readonly atMs: number; readonly monotonicMs: number };
   #subscriptions: readonly Subscription[] = [];
 
   constructor(parts: AnswersParts) {
     this.#parts = parts;
+    this.#began = { atMs: parts.clock.now(), monotonicMs: parts.clock.monotonic() };
   }
 
   /** Subscribes at a new connection. */
@@ -125,9 +127,20 @@ export class Answers {
       if (now - cameMs < 2 * MAX_AGE_MS) break;
       this.#seen.delete(known);
     }
-    if (now - atMs > MAX_AGE_MS || atMs - now > MAX_AHEAD_MS || this.#seen.has(id)) return 'clock_differs';
+    if (now - atMs > MAX_AGE_MS || atMs - now > MAX_AHEAD_MS || this.#seen.has(id) || this.#isOfBefore(atMs)) {
+      return 'clock_differs';
+    }
     this.#seen.set(id, now);
     return this.#calls.size >= (isOwner ? MAX_CALLS : MAX_OF_OTHERS) ? 'mac_busy' : undefined;
+  }
+
+  /**
+   * Reports whether a request is of the time before this began. The process that was here then may have answered it.
+   * Later, such a request is too old anyway, whatever was done to the clock.
+   */
+  #isOfBefore(atMs: number): boolean {
+    const { atMs: beganMs, monotonicMs } = this.#began;
+    return atMs < beganMs && this.#parts.clock.monotonic() - monotonicMs < MAX_AGE_MS;
   }
 
   /** Makes the request at the own service, and passes its answer on as it comes, which may take as long as there. */

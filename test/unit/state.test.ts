@@ -132,7 +132,7 @@ describe('webhooks', () => {
     database.close();
   });
 
-  test('removal takes the records along and says whether there was one', () => {
+  test('removal takes records and position along, and says whether there was one', () => {
     const database = openStateDatabase(newFile());
     const store = webhookStore(database, new FakeClock());
     const { id } = store.add(hook, rowOffset(0));
@@ -142,6 +142,7 @@ describe('webhooks', () => {
     store.advance([{ id, offset: rowOffset(2), records: [record(2)] }]); // from a worker that was just ending
     expect(store.deliveries(id)).toEqual([]);
     expect(store.get(id)).toBeUndefined();
+    expect(database.prepare('SELECT name FROM consumer').all()).toEqual([]);
     database.close();
   });
 

@@ -1,12 +1,17 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { AccessSending, ANA } from '../support/access-sending.ts';
+import { eventually } from '../support/eventually.ts';
 import { idle } from '../support/sender-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const MINUTE = 60_000;
+let folder: string;
 let service: AccessSending;
 beforeEach(() => {
-  service = new AccessSending(temporaryFolder());
+  folder = temporaryFolder();
+  service = new AccessSending(folder);
 });
 afterEach(() => service.close());
 
@@ -46,5 +51,39 @@ test.each([
   setNewest(later);
   await pass(MINUTE);
   expect(service.scheduled.get(id).state).toBe(state);
+  await service.scheduler.close();
+});
+
+test('a scheduled send that a crash interrupted between its text and its file is unknown, not sent', async () => {
+  const file = join(folder, 'a.txt');
+  writeFileSync(file, 'a');
+  const { behave } = service.messages;
+  service.messages.behave = async (...run) => {
+    await behave(...run);
+    return { kind: 'killed' };
+  };
+  const sendAtMs = service.clock.now() + MINUTE;
+  const request = {
+    recipient: ANA,
+    body: 'see the file',
+    attachments: [file],
+    sendAtMs,
+    sendUntilMs: sendAtMs + MINUTE,
+  };
+  const { id } = await service.scheduler.add(request, { keyId: 'owner' });
+  service.scheduler.start();
+  await service.clock.advance(MINUTE);
+  // Reading the copy from the disk takes real time.
+  await eventually(async () => expect(service.texts()).toEqual(['see the file']));
+  await service.scheduler.close();
+  const { chats, clock } = service;
+  await service.close();
+  service = new AccessSending(folder, { chats, clock });
+  await service.sender.start();
+  service.scheduler.start();
+  await pass(MINUTE);
+  expect(service.scheduled.get(id).state).toBe('sending');
+  await pass(12 * MINUTE);
+  expect(service.scheduled.get(id)).toMatchObject({ state: 'unknown', message_id: null });
   await service.scheduler.close();
 });

@@ -63,7 +63,7 @@ describe('a sent part', () => {
     expect([store.part(number)?.rowId, store.unpaired(12, ['c']).length]).toEqual([11, 1]);
     store.doubt(number);
     store.doubt(number);
-    expect([store.part(number)?.rowId, store.rowOf(idempotencyKey), store.ofRow(11)]).toEqual([11, 11, undefined]);
+    expect([store.part(number)?.rowId, store.rowsOf(idempotencyKey), store.ofRow(11)]).toEqual([11, [11], undefined]);
     expect([store.unpaired(11, ['c']).length, store.unpaired(12, ['c']).length]).toEqual([2, 2]);
     expect(store.part(number + 2)).toBeUndefined();
   });

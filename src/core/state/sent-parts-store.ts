@@ -37,9 +37,9 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   const ofRow = database.prepare(
     'SELECT guid, request_id, idempotency_key, service_reason, key_id FROM sent_part WHERE row_id = ?',
   );
-  const rowOf = database.prepare(
+  const rowsOf = database.prepare(
     `SELECT coalesce(row_id, until_row_id) FROM sent_part WHERE idempotency_key = ? AND guid IS NOT NULL
-     ORDER BY number DESC LIMIT 1`,
+     ORDER BY number`,
   );
   const unpaired = 'SELECT chat FROM sent_part WHERE row_id IS NULL AND ifnull(after_row_id, 0) < ?';
   const anyUnpaired = database.prepare(unpaired);
@@ -94,7 +94,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
       const row = part.get(number);
       return row && { atMs: Number(row[0]), rowId: firstNumber(row.slice(1)) };
     },
-    rowOf: (key) => firstNumber(rowOf.get(storedKey(key))),
+    rowsOf: (key) => rowsOf.all(storedKey(key)).map(([rowId]) => Number(rowId)),
     ofRow(rowId) {
       const row = ofRow.get(rowId);
       if (row === undefined) return undefined;

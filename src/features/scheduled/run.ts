@@ -37,7 +37,7 @@ const NOT_BEGUN = new Error('it was cancelled, or its time passed, before its tu
 export interface RunParts {
   readonly store: ScheduledStore;
   readonly sender: Pick<MessageSender, 'send'>;
-  readonly sentParts: Pick<SentPartStore, 'rowOf'>;
+  readonly sentParts: Pick<SentPartStore, 'rowsOf'>;
   readonly lookup: Pick<SendLookup, 'message'>;
   readonly files: KeptFiles;
   /** Says whether the key of a due send still permits it (decision X1), and learns how it ended. */
@@ -161,14 +161,16 @@ export class ScheduledRun {
   }
 
   /**
-   * Looks for the row of a send that was handed to Messages, until it is sent or failed, or pending for `PENDING_MS`.
-   * If none appears within `FOLLOWED_MS`, the send ends in the state `unknown`.
+   * Looks for the rows of a send that was handed to Messages, until it is sent or failed, or pending for `PENDING_MS`.
+   * If a part has no row within `FOLLOWED_MS`, the send ends in the state `unknown`: a crash may have come between two
+   * parts.
    */
   #follow(entry: StoredScheduled): void {
     const { clock, sentParts, lookup, log } = this.#parts;
     const found = (): { readonly rowId?: number; readonly status?: MessageStatus | undefined } => {
       try {
-        const rowId = sentParts.rowOf(keyOf(entry));
+        const rows = sentParts.rowsOf(keyOf(entry));
+        const rowId = rows.length < partsOf(entry) ? undefined : rows.at(-1);
         return rowId === undefined ? {} : { rowId, status: lookup.message(rowId)?.status };
       } catch (error) {
         log.error('could not look for the row of a scheduled send', { id: entry.id, code: errorCode(error) });
@@ -212,6 +214,11 @@ export class ScheduledRun {
     if (state !== 'sent') log.warn('a scheduled send was not confirmed as sent', { id: entry.id, state, code });
     guests.noteDeferred(entry, code ?? state);
   }
+}
+
+/** Returns the number of parts in which a send is handed to Messages (decision D1). */
+function partsOf({ text, attachments }: StoredScheduled): number {
+  return (text ? 1 : 0) + attachments.length;
 }
 
 function keyOf({ id }: StoredScheduled): IdempotencyKey {

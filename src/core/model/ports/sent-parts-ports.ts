@@ -68,8 +68,8 @@ export interface SentPartStore {
   giveUp(number: number, highestRowId: number): void;
   /** Returns the open parts in the order in which they were recorded. */
   open(): readonly OpenPart[];
-  /** Returns the row id of the newest part with this key, ignoring parts whose row was not found. */
-  rowOf(key: IdempotencyKey): number | undefined;
+  /** Returns the row ids of the parts with this key, the newest part's last. Ignores parts whose row was not found. */
+  rowsOf(key: IdempotencyKey): readonly number[];
   /** Returns when the part was recorded, and its row id if its row was found. Undefined if the part was removed. */
   part(number: number): { readonly atMs: number; readonly rowId: number | undefined } | undefined;
   /** Returns the sent part that became row `rowId`; undefined if there is none, or if that is in doubt. */

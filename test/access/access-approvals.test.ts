@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { AccessSending, ANA, approvalsOf, codeOf, GARDEN } from '../support/access-sending.ts';
@@ -317,6 +317,23 @@ describe('over a restart', () => {
       ]),
     );
     expect(service.texts()).toEqual(['fresh']);
+  });
+
+  test('what was scheduled stays scheduled, with its files, although its approval has expired meanwhile', async () => {
+    const file = join(outbox, 'a.txt');
+    writeFileSync(file, 'a');
+    const sendAtMs = service.clock.now() + 30 * HOUR_MS;
+    const times = { sendAtMs, sendUntilMs: sendAtMs + HOUR_MS };
+    const held = await service.hold(service.caller(always), { ...times, attachments: [file] });
+    await approve(held);
+    await eventually(async () => expect(await stateOf(held.id)).toBe('scheduled'));
+    // As if the service had died before it stored that.
+    service.state.prepare("UPDATE approval SET state = 'approved', text = 'hello' WHERE id = ?").run(held.id);
+    await service.clock.advance(25 * HOUR_MS);
+    await restart();
+    await service.access.start();
+    await eventually(async () => expect(await stateOf(held.id)).toBe('scheduled'));
+    expect(existsSync(join(folder, 'config', 'held', held.id))).toBe(true);
   });
 
   test('a day later nothing is sent that had not begun', async () => {

@@ -3,6 +3,7 @@ import type { Core } from '../../core/core.ts';
 import { DAY_MS } from '../../core/model/durations.ts';
 import { errorCode, isAppError } from '../../core/model/errors.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
+import type { IdempotencyKey } from '../../core/model/idempotency-key.ts';
 import { sendOptions } from '../../core/model/send-service.ts';
 import type { ApprovalStore, StoredApproval } from './ports.ts';
 
@@ -90,7 +91,8 @@ export class ApprovedSends {
     const { keptFiles, sender, idempotency, host } = this.#core;
     const { check } = this.#parts;
     const { id, key_id, to, members, text, attachments, expiresMs } = approval;
-    const idempotencyKey = { kind: 'approval', key: id } as const;
+    const isScheduled = approval.options.sendAtMs !== undefined;
+    const idempotencyKey = { kind: isScheduled ? 'scheduled' : 'approval', key: id } as const;
     if (text === null) return { state: 'unknown', problem: 'send_outcome_unknown' };
     const nowMs = host.clock.now();
     if (nowMs >= expiresMs && idempotency.find(idempotencyKey, nowMs) === undefined) {
@@ -101,9 +103,8 @@ export class ApprovedSends {
         : { state: 'void', problem: 'approval_expired' };
     }
     try {
-      if (approval.options.sendAtMs !== undefined) {
-        check(key_id, to, members);
-        await this.#defer(approval, text);
+      if (isScheduled) {
+        await this.#defer(approval, text, idempotencyKey);
         return { state: 'scheduled' };
       }
       const { confirmed, message } = await sender.send({
@@ -126,8 +127,10 @@ export class ApprovedSends {
    * Defers the send under the approval's id, so that it is deferred only once even after a crash. Reuses the held
    * files.
    */
-  async #defer({ id, key_id: keyId, to, members, attachments, options }: StoredApproval, text: string): Promise<void> {
-    const request = { recipient: to, body: text, attachments: [], ...sendOptions(options) };
+  async #defer(approval: StoredApproval, text: string, idempotencyKey: IdempotencyKey): Promise<void> {
+    const { id, key_id: keyId, to, members, attachments, options } = approval;
+    const check = (): void => this.#parts.check(keyId, to, members);
+    const request = { recipient: to, body: text, attachments: [], ...sendOptions(options), idempotencyKey, check };
     await this.#core.deferrals.add(request, { keyId, approved: { id, members, files: attachments } });
   }
 

@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 function newPath(): string {
-  return join(mkdtempSync(join(root, 'f-')), 'postern.sock');
+  return join(mkdtempSync(join(root, 'f -')), 'postern.sock');
 }
 
 async function open(path: string, options: Parameters<typeof HttpGateway.start>[0] = {}): Promise<HttpGateway> {
@@ -178,10 +178,11 @@ describe('what has the name of the socket', () => {
   test.each([0o777, 0o770, 0o1777])('is not made in a folder of mode %o, which others may write to', async (mode) => {
     const path = newPath();
     await open(path);
-    chmodSync(join(path, '..'), mode);
+    const folder = join(path, '..');
+    chmodSync(folder, mode);
     const gateway = await HttpGateway.start();
     gateways.push(gateway);
     await expect(gateway.server.listenOnSocket(path)).rejects.toThrow('Other users of this machine can write to');
-    expect(socketTrouble(path)).toContain('Other users of this machine can write to');
+    expect(socketTrouble(path)).toBe(`Other users of this machine can write to ${folder}. Run: chmod 700 '${folder}'`);
   });
 });

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { type ConfigReading, createConfig, readConfig } from '../../src/core/config/config-file.ts';
+import { type ConfigReading, createConfig, protectConfig, readConfig } from '../../src/core/config/config-file.ts';
 import { configFolder, demoFolder, logLevel, processEnvironment } from '../../src/core/config/environment.ts';
 import { FEATURES } from '../../src/features/list.ts';
 import { testIf } from '../support/conditions.ts';
@@ -267,6 +267,18 @@ describe('a file that is there', () => {
       chmodSync(join(folder, 'config.toml'), mode);
       expect(readConfig(folder, environment)).toMatchObject({ state: 'usable', warnings: { length: warnings } });
     }
+  });
+
+  test('comes with a command to protect it that a shell reads as one path', () => {
+    const folder = join(newFolder(), 'Application Support');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'config.toml'), GOOD, { mode: 0o644 });
+    const path = join(folder, 'config.toml');
+    expect(readConfig(folder, environment)).toMatchObject({
+      warnings: [expect.stringMatching(new RegExp(`Run: chmod 600 '${path}'$`))],
+    });
+    chmodSync(folder, 0o777);
+    expect(protectConfig(folder)).toContainEqual(expect.stringMatching(new RegExp(`Run: chmod 700 '${folder}'$`)));
   });
 
   test('is absent if nothing is there, without an error', () => {

@@ -84,8 +84,3 @@ export function environmentOf(options: ConnectionOptions, { environment }: Conte
 export function isConfigurationNamed({ demo, configDir }: ConnectionOptions): boolean {
   return demo === true || configDir !== undefined;
 }
-
-/** Quotes a path, so that it can be pasted into a shell. */
-export function quoted(path: string): string {
-  return /^[\w/.,:@%+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
-}

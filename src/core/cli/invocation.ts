@@ -2,9 +2,9 @@ import { basename, delimiter, dirname, resolve, sep } from 'node:path';
 import { layoutOf } from '../../../installer/install-layout.ts';
 import { shellCommand } from '../../../installer/shell-files.ts';
 import { configFolder } from '../config/environment.ts';
-import { commandLine, withCommands } from '../model/command-words.ts';
+import { commandLine, quoted, withCommands } from '../model/command-words.ts';
 import type { ConnectionOptions } from './context.ts';
-import { type Context, folderOf, namedUrl, quoted } from './context.ts';
+import { type Context, folderOf, namedUrl } from './context.ts';
 import { thisMachine } from './this-machine.ts';
 
 /** Returns the command line that starts this program from a shell in any folder. */

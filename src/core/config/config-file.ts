@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { quoted } from '../model/command-words.ts';
 import { errorCode } from '../model/errors.ts';
 import { publish, removeIfThere, sync, writeDraft } from '../runtime/whole-file.ts';
 import { allSettings, type Config, checkConfig } from './config.ts';
@@ -68,7 +69,7 @@ function readText(path: string): { text: string; warnings: readonly string[] } |
     if (size > MAX_BYTES) return { mistake: tooLong(size) };
     const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
     const warnings =
-      (mode & 0o077) === 0 ? [] : [`Other users can read ${path} and the key in it. Run: chmod 600 ${path}`];
+      (mode & 0o077) === 0 ? [] : [`Other users can read ${path} and the key in it. Run: chmod 600 ${quoted(path)}`];
     return { text, warnings };
   } catch (error) {
     if (errorCode(error) === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { mistake: 'This is not text in UTF-8.' };
@@ -90,7 +91,7 @@ export function protectConfig(folder: string): readonly string[] {
     }
     if ((statSync(folder).mode & 0o022) !== 0) {
       warnings.push(
-        `Other users of this machine can replace files in ${folder}, including the configuration. Run: chmod 700 ${folder}`,
+        `Other users of this machine can replace files in ${folder}, including the configuration. Run: chmod 700 ${quoted(folder)}`,
       );
     }
   } catch {

@@ -11,6 +11,11 @@ export interface CommandWords {
   readonly options: string;
 }
 
+/** Quotes a path, so that it can be pasted into a shell. */
+export function quoted(path: string): string {
+  return /^[\w/.,:@%+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}
+
 /** Returns the line that runs a command, such as `keys list`, with this service. */
 export function commandLine({ program, options }: CommandWords, words: string): string {
   return [program, words, options].filter((part) => part !== '').join(' ');

@@ -1,6 +1,7 @@
 import { lstatSync, type Stats, statSync, unlinkSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { dirname } from 'node:path';
+import { quoted } from '../model/command-words.ts';
 import { errorCode } from '../model/errors.ts';
 
 /**
@@ -37,7 +38,7 @@ export function socketTrouble(path: string): string | undefined {
 function folderTrouble(folder: string): string | undefined {
   return (statSync(folder).mode & 0o022) === 0
     ? undefined
-    : `Other users of this machine can write to ${folder}. Run: chmod 700 ${folder}`;
+    : `Other users of this machine can write to ${folder}. Run: chmod 700 ${quoted(folder)}`;
 }
 
 /**

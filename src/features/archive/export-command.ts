@@ -1,10 +1,11 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ClientContext } from '../../core/cli/client-context.ts';
-import { EXIT, type FolderOptions, quoted } from '../../core/cli/context.ts';
+import { EXIT, type FolderOptions } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { json } from '../../core/cli/output/text.ts';
 import { Refusal } from '../../core/cli/service-connection.ts';
+import { quoted } from '../../core/model/command-words.ts';
 import { bytesOf, counted } from '../../core/model/figures.ts';
 import { lookupTable } from '../../core/model/lookup-table.ts';
 import { localTimeZone, systemClock } from '../../core/runtime/clock.ts';

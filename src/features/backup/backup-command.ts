@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { HostContext } from '../../core/cli/client-context.ts';
-import { EXIT, type FolderOptions, folderOf, quoted } from '../../core/cli/context.ts';
+import { EXIT, type FolderOptions, folderOf } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { copyable } from '../../core/cli/invocation.ts';
 import { configPath, readConfig } from '../../core/config/config-file.ts';
+import { quoted } from '../../core/model/command-words.ts';
 import { AppError } from '../../core/model/errors.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -22,7 +23,10 @@ export function backupCommand(file: string, options: BackupOptions, context: Hos
   return reportFailure('No backup was written', options, context, async () => {
     const folder = folderOf(options, context);
     const path = resolve(file);
-    if (isSameFolder(dirname(path), folder) && /^(config\.toml|(state|lock)\.db.*)$/i.test(basename(path))) {
+    if (
+      isSameFolder(dirname(path), folder) &&
+      /^(config\.toml|(state|lock)\.db.*)$/i.test(basename(path))
+    ) {
       throw new AppError('backup_misplaced', `${path} is a file of the service itself.`, {
         hint: 'Name another file.',
       });

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { quoted } from '../../core/cli/context.ts';
+import { quoted } from '../../core/model/command-words.ts';
 import { isAppError } from '../../core/model/errors.ts';
 import { type Finding, fault, finding, ok } from '../../core/model/finding.ts';
 import { localNetworkAdvice } from '../../core/model/local-network.ts';

@@ -1,6 +1,6 @@
-import { quoted } from '../../core/cli/context.ts';
 import { connected, helpExamples } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
+import { quoted } from '../../core/model/command-words.ts';
 
 /** Speaks imsg's JSON-RPC over stdin and stdout, for programs that start imsg. */
 export const imsg = feature({

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { HostContext } from '../../core/cli/client-context.ts';
-import { type CommonOptions, type Context, EXIT, quoted } from '../../core/cli/context.ts';
+import { type CommonOptions, type Context, EXIT } from '../../core/cli/context.ts';
 import { programText } from '../../core/cli/invocation.ts';
 import { refuseConfig, runService, withLog } from '../../core/cli/run-service.ts';
 import type { Config } from '../../core/config/config.ts';
 import { createConfig, readConfig } from '../../core/config/config-file.ts';
 import { demoFolder } from '../../core/config/environment.ts';
 import { socketOf } from '../../core/config/service-address.ts';
+import { quoted } from '../../core/model/command-words.ts';
 import { isLoopback } from '../../core/model/loopback.ts';
 import { assertSqlite } from '../../core/runtime/sqlite.ts';
 import { demoFeature } from './demo-feature.ts';

@@ -8,7 +8,7 @@ import {
   type PosternClient,
 } from '../../../client/postern-client.ts';
 import type { ConnectionOptions } from '../../../core/cli/context.ts';
-import { EXIT, quoted } from '../../../core/cli/context.ts';
+import { EXIT } from '../../../core/cli/context.ts';
 import { type Invocation, invocationOf } from '../../../core/cli/invocation.ts';
 import type { Column } from '../../../core/cli/output/table.ts';
 import { oneLine, printable } from '../../../core/cli/output/text.ts';
@@ -16,6 +16,7 @@ import { shownTime } from '../../../core/cli/output/time.ts';
 import { listEntriesOf } from '../../../core/cli/recipient.ts';
 import { localConfiguration, Refusal, type Served, serviceUrl } from '../../../core/cli/service-connection.ts';
 import type { ClientLines } from '../../../core/model/client-lines.ts';
+import { quoted } from '../../../core/model/command-words.ts';
 import type { Scope } from '../../../core/model/key.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { clientLines } from '../client-lines.ts';

@@ -1,7 +1,7 @@
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { quoted } from '../../../core/cli/context.ts';
 import type { ConfigReading } from '../../../core/config/config-file.ts';
+import { quoted } from '../../../core/model/command-words.ts';
 import { type Finding, fault, finding, ok, unsure } from '../../../core/model/finding.ts';
 import { PROBLEMS } from '../../../core/model/problems.ts';
 import type { DatabaseCheck } from './database-check.ts';

@@ -1,9 +1,10 @@
 import type { HostContext } from '../../../core/cli/client-context.ts';
 import type { ServeOptions } from '../../../core/cli/commands/serve-command.ts';
-import { EXIT, quoted } from '../../../core/cli/context.ts';
+import { EXIT } from '../../../core/cli/context.ts';
 import { refuseConfig, runService, withLog } from '../../../core/cli/run-service.ts';
 import { readConfig } from '../../../core/config/config-file.ts';
 import { configFolder } from '../../../core/config/environment.ts';
+import { quoted } from '../../../core/model/command-words.ts';
 
 /** `postern hub`: runs a hub, as `postern serve` runs the service of a Mac. */
 export function runHub({ configDir, supervised = false }: ServeOptions, context: HostContext): Promise<number> {

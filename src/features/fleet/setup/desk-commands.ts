@@ -1,8 +1,9 @@
 import { join, resolve } from 'node:path';
 import type { ClientContext } from '../../../core/cli/client-context.ts';
-import { type CommonOptions, type Context, EXIT, quoted } from '../../../core/cli/context.ts';
+import { type CommonOptions, type Context, EXIT } from '../../../core/cli/context.ts';
 import { programText } from '../../../core/cli/invocation.ts';
 import { configFolder } from '../../../core/config/environment.ts';
+import { quoted } from '../../../core/model/command-words.ts';
 import { AppError, isAppError } from '../../../core/model/errors.ts';
 import { isoSecond } from '../../../core/model/iso-second.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { ClientContext } from '../../../core/cli/client-context.ts';
-import { type CommonOptions, EXIT, quoted } from '../../../core/cli/context.ts';
+import { type CommonOptions, EXIT } from '../../../core/cli/context.ts';
 import {
   type ConfigReading,
   checkConfigText,
@@ -10,6 +10,7 @@ import {
   readConfig,
 } from '../../../core/config/config-file.ts';
 import { configFolder, type Environment } from '../../../core/config/environment.ts';
+import { quoted } from '../../../core/model/command-words.ts';
 import { AppError, isAppError } from '../../../core/model/errors.ts';
 import { replaceFile } from '../../../core/runtime/whole-file.ts';
 import { hubApiKey, type Membership, membershipLine, parseMembership, readMembership } from '../protocol/membership.ts';

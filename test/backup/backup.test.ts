@@ -17,7 +17,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { type Ended, postern } from '../support/postern.ts';
+import { type Ended, MAIN, postern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY, Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -104,6 +104,14 @@ describe('a backup', () => {
     expect((await service.get('/health')).status).toBe(200);
   });
 
+  test('for which its disk has no room ends with 1, and does not blame the state', () => {
+    const file = join(root, 'no-room');
+    const command = [process.execPath, MAIN, 'backup', file, '--config-dir', service.configFolder];
+    const full = spawnSync('/bin/sh', ['-c', 'ulimit -f 40; exec "$@"', 'sh', ...command], { encoding: 'utf8' });
+    expect(full.stderr).toMatch(/^No backup was written: (?!.*state).*\.\n$/);
+    expect([full.status, existsSync(file)]).toEqual([1, false]);
+  });
+
   test('replaces no file unless told to', async () => {
     const file = join(root, 'valuable');
     writeFileSync(file, 'valuable');
@@ -117,6 +125,8 @@ describe('a backup', () => {
   test('never takes the place of a file of the service, and names what is wrong with the configuration', async () => {
     const own = await run('backup', join(service.configFolder, 'state.db'), '--force');
     expect(own).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is a file of the service itself') });
+    const index = await run('backup', join(service.configFolder, 'search.db'), '--force');
+    expect(index).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is a file of the service itself') });
     const link = join(root, 'link');
     symlinkSync(service.configFolder, link);
     const linked = await run('backup', join(link, 'CONFIG.toml'), '--force');

@@ -25,7 +25,7 @@ export function backupCommand(file: string, options: BackupOptions, context: Hos
     const path = resolve(file);
     if (
       isSameFolder(dirname(path), folder) &&
-      /^(config\.toml|(state|lock)\.db.*)$/i.test(basename(path))
+      /^(config\.toml|postern\.sock|(state|lock|search)\.db.*)$/i.test(basename(path))
     ) {
       throw new AppError('backup_misplaced', `${path} is a file of the service itself.`, {
         hint: 'Name another file.',

@@ -1,7 +1,7 @@
 import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cursor } from '../../core/model/cursor.ts';
-import { AppError, isAppError } from '../../core/model/errors.ts';
+import { AppError, errorCode, isAppError } from '../../core/model/errors.ts';
 import { openSqlite, type Sqlite } from '../../core/runtime/sqlite.ts';
 import { sync } from '../../core/runtime/whole-file.ts';
 import { expireOffsets } from '../../core/state/changes-store.ts';
@@ -54,7 +54,8 @@ export function writeBackup(
       state.prepare('VACUUM INTO ?').run(target);
     });
   } catch (error) {
-    if (isAppError(error)) throw error;
+    // A full or failing disk is mostly the target's.
+    if (isAppError(error) || /^SQLITE_(FULL|IOERR)/.test(errorCode(error) ?? '')) throw error;
     throw new AppError('state_db_unusable', `The state database ${statePath} cannot be copied: ${reasonOf(error)}.`, {
       cause: error,
     });

@@ -78,6 +78,19 @@ test('logs -f continues with whole lines, also after the file was emptied becaus
   expect(printed.map((text) => (JSON.parse(text) as { readonly msg: string }).msg)).toEqual(['one', 'two', '3']);
 });
 
+test('a damaged line is printed as it is', async () => {
+  const damaged = ['{"level":"info","time":"2026-13-99","msg":"a"}', '{"level":{"a":1},"time":5}', '{"level"'];
+  const { run, printed } = mac(`${damaged.join('\n')}\n`);
+  expect(await run({})).toBe(0);
+  expect(printed).toEqual(damaged);
+});
+
+test('a log that cannot be read is a sentence and exit code 1', async () => {
+  const { run, printed, file } = mac();
+  mkdirSync(file);
+  expect([await run({}), printed]).toEqual([1, [expect.stringContaining('EISDIR')]]);
+});
+
 test('without a log file, or elsewhere than on a Mac, logs says what to do', async () => {
   const { run, printed } = mac();
   expect([await run({}), printed[0]]).toEqual([1, expect.stringContaining('postern.log')]);

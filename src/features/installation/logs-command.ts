@@ -85,7 +85,11 @@ function logLine(line: string, { paint }: Pick<Context, 'paint'>, nowMs: number)
 function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null && 'level' in value ? { ...value } : undefined;
+    if (typeof value !== 'object' || value === null) return undefined;
+    const { level, time }: { level?: unknown; time?: unknown } = value;
+    return typeof level === 'string' && typeof time === 'string' && !Number.isNaN(Date.parse(time))
+      ? { ...value }
+      : undefined;
   } catch {
     return undefined;
   }

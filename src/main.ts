@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { EXIT } from './core/cli/context.ts';
 import { outputWritten, processContext } from './core/cli/process-context.ts';
 import { runProgram } from './core/cli/run-program.ts';
 import { packageVersion } from './core/cli/version.ts';
@@ -6,8 +7,9 @@ import { FEATURES } from './features/list.ts';
 
 const context = processContext(packageVersion(), FEATURES);
 const exitCode = await runProgram(process.argv, context, leaveSignals);
-await outputWritten();
-process.exit(exitCode);
+const lost = await outputWritten();
+if (lost !== undefined) context.stderr(`postern: the output could not be written (${lost.message}).`);
+process.exit(lost === undefined ? exitCode : exitCode || EXIT.crash);
 
 /**
  * Lets the signal listeners of dist/main.js handle a signal that arrived while the program was loading, because the

@@ -195,6 +195,18 @@ describe('what may pass by itself ends with 69, also under --supervised, so that
   });
 });
 
+test.each([
+  ['a disk without room', '> "$0"', 1, /^postern: the output could not be written \(.*\)\.\n$/],
+  ['a reader that has ended', '| true', 0, /^$/],
+])('a command whose output goes to %s ends with a code that says so', (_to, redirection, exitCode, printed) => {
+  const line = `ulimit -f 0; set -o pipefail; node "$1" man ${redirection}`;
+  const shell = spawnSync('bash', ['--norc', '-c', line, join(root, 'page'), MAIN], {
+    encoding: 'utf8',
+    env: BARE_ENVIRONMENT,
+  });
+  expect([shell.status, shell.stderr]).toEqual([exitCode, expect.stringMatching(printed)]);
+});
+
 test('a taken port ends with 69, says which, and does no harm to who holds it', async () => {
   const holder = await service();
   const folder = configured(`[server]\nport = ${holder.port}\n[auth]\napi_key = "k"\n`);

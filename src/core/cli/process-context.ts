@@ -1,5 +1,6 @@
 import { processEnvironment } from '../config/environment.ts';
 import type { Feature } from '../feature.ts';
+import { errorCode } from '../model/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { ClientContext } from './client-context.ts';
 import { ProgressLine } from './output/progress.ts';
@@ -12,11 +13,17 @@ const SAME_SIGNAL_MS = 2000;
 /** Used for a terminal that does not know its width. */
 const USUAL_COLUMNS = 80;
 
+/** The reason why output was lost, such as a full disk. A reader that has ended, as after `| head`, is none. */
+let outputError: Error | undefined;
+
 /** Returns the context for commands in this process. */
 export function processContext(version: string, features: readonly Feature[] = []): ClientContext {
-  /** Aborted when nobody reads stdout any more, for example after `| head`. That is not a crash. */
+  /** Aborted when stdout takes no more, for example after `| head`. */
   const unread = new AbortController();
-  process.stdout.on('error', () => unread.abort());
+  process.stdout.on('error', (error) => {
+    if (errorCode(error) !== 'EPIPE') outputError ??= error;
+    unread.abort();
+  });
   process.stderr.on('error', () => {});
   const environment = { ...processEnvironment(), features };
   const line = new ProgressLine((text) => void process.stderr.write(text), systemClock);
@@ -67,9 +74,13 @@ export function processContext(version: string, features: readonly Feature[] = [
   };
 }
 
-/** Resolves once all output is written. When a command ends, a pipe may not have taken all of it yet. */
-export async function outputWritten(): Promise<void> {
+/**
+ * Resolves once all output is written. When a command ends, a pipe may not have taken all of it yet. Resolves with the
+ * error if output was lost.
+ */
+export async function outputWritten(): Promise<Error | undefined> {
   for (const stream of [process.stdout, process.stderr]) {
     await new Promise<void>((resolve) => stream.write('', () => resolve()));
   }
+  return outputError;
 }

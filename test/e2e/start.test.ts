@@ -220,6 +220,16 @@ test('a taken port ends with 69, says which, and does no harm to who holds it', 
   expect((await holder.get('/health')).status).toBe(200);
 });
 
+test('a port for BlueBubbles that another program has is named, not server.port', async () => {
+  const holder = await service();
+  const folder = configured(
+    `[server]\nport = 0\n[auth]\napi_key = "a key of many letters"\n[bluebubbles]\nport = ${holder.port}\n`,
+  );
+  const { exitCode, stderr } = await postern(['serve', '--config-dir', folder]);
+  expect(exitCode).toBe(69);
+  expect(stderr).toContain(`127.0.0.1:${holder.port}, the port for BlueBubbles, cannot be used`);
+});
+
 test('on macOS a port is taken also when only lsof can tell, and the exit code is 69', async () => {
   const mac = await StandInMac.start();
   try {

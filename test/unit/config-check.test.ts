@@ -243,6 +243,7 @@ describe('mistakes', () => {
     ['[webhooks]\nallowed_hosts = ["*.10.0.0.2"]', 'webhooks.allowed_hosts[0] is "*.10.0.0.2"'],
     ['[self]\naddress = "Me@example.com"', 'self.address is "Me@example.com"; it must be a number such as "+15550100"'],
     ['[canary]\nenabled = true\n[server]\nport = -1', 'canary.enabled is true, but self.address is empty'],
+    ['[bluebubbles]\nport = 3001', 'bluebubbles.port is 3001, as is server.port'],
     ['server = 3', 'server must be a section that begins with [server].'],
     ['[[server]]\nport = 1', 'server must be a section that begins with [server].'],
   ])('%s', (toml, sentence) => {

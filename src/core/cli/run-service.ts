@@ -145,8 +145,8 @@ async function isPosternAt(url: string): Promise<boolean> {
   );
 }
 
-/** Codes of a full or failing disk, and of a file that another program holds: a later start may succeed. */
-const MAY_PASS = /^(SQLITE_(FULL|IOERR|BUSY|LOCKED)|ENOSPC|EDQUOT|EIO)/;
+/** Codes of a full or failing disk, and of a file or port that another program holds: a later start may succeed. */
+const MAY_PASS = /^(SQLITE_(FULL|IOERR|BUSY|LOCKED)|ENOSPC|EDQUOT|EIO|EADDRINUSE|EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN)/;
 
 /** Returns the exit code, the sentence and the advice for a known failure to start; undefined for any other failure. */
 async function startRefusal(

@@ -2,6 +2,7 @@ import { urlOf } from '../../core/config/service-address.ts';
 import { integer, type Setting } from '../../core/config/setting.ts';
 import { isHost } from '../../core/config/settings.ts';
 import { feature } from '../../core/feature.ts';
+import { AppError } from '../../core/model/errors.ts';
 import { hostClassOf } from '../../core/model/local-network.ts';
 
 const OFF = 'Set bluebubbles.port in config.toml and restart Postern. Then:';
@@ -48,6 +49,10 @@ export const bluebubbles = feature({
       },
     ];
   },
+  check: ({ host, port }, { server }) =>
+    port !== 0 && port === server.port && host === server.host
+      ? { mistakes: [`bluebubbles.port is ${port}, as is server.port; set another port.`] }
+      : {},
   open({ wires, host: { clock, log, version }, counters }, { host, port }) {
     if (port === 0) return undefined;
     // The serialiser is loaded with the first webhook of this protocol.
@@ -59,7 +64,11 @@ export const bluebubbles = feature({
           import('./wire-listener.ts'),
         ]);
         const listener = new WireListener({ wire: new BlueBubbles({ version, counters }), clock });
-        const url = await http.listenForWire(host, port, (...request) => listener.receive(...request));
+        const url = await http
+          .listenForWire(host, port, (...request) => listener.receive(...request))
+          .catch((error: unknown) => {
+            throw notListening(host, port, error);
+          });
         log.info('serving BlueBubbles', { port: Number(new URL(url).port) });
         if (hostClassOf(`http://${host.includes(':') ? `[${host}]` : host}`) === 'loopback') return;
         log.warn('bluebubbles.host lets other machines connect, and keys cross the network unencrypted', { host });
@@ -67,3 +76,15 @@ export const bluebubbles = feature({
     };
   },
 });
+
+function notListening(host: string, port: number, cause: unknown): AppError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new AppError(
+    'bluebubbles_not_listening',
+    `${host}:${port}, the port for BlueBubbles, cannot be used (${reason}).`,
+    {
+      hint: 'If another program uses the port, stop it. Or set another bluebubbles.host or bluebubbles.port in config.toml.',
+      cause,
+    },
+  );
+}

@@ -4,6 +4,7 @@ import type { Approval } from '../../src/client/access-types.ts';
 import { heldAnswer } from '../../src/features/access/held-answer.ts';
 import type { StoredApproval } from '../../src/features/access/ports.ts';
 import { approvalStore } from '../../src/features/access/state/approvals-store.ts';
+import { SCHEDULED } from '../../src/features/scheduled/port.ts';
 import { AccessSending, ANA, approvalsOf, codeOf } from '../support/access-sending.ts';
 import { SelfChatFixture } from '../support/self-chat.ts';
 import { idle } from '../support/sender-fixture.ts';
@@ -69,6 +70,39 @@ describe('ask, take back and ask again', () => {
     expect(codes).toEqual(['none', 'send_in_progress', 'send_in_progress']);
     expect(await service.send(caller)).toMatchObject({ replayed: true });
     expect(service.texts()).toEqual(['hello']);
+  });
+
+  test.each(['never', 'always'] as const)('schedules again what was cancelled, with approval %s', async (approval) => {
+    const caller = service.caller({ approval });
+    const sendAtMs = service.clock.now() + HOUR_MS;
+    const schedule = async (): Promise<string> => {
+      const answer = await service.send(caller, { sendAtMs, sendUntilMs: sendAtMs + HOUR_MS });
+      if (answer.kind !== 'deferred') throw new Error(`It was ${answer.kind}.`);
+      const { id } = answer.deferred;
+      const [held] = await service.approvals.list({ state: 'held', waitMs: 0 });
+      if (held !== undefined) await service.approvals.approve(id, held.shown ?? '');
+      await idle();
+      return id;
+    };
+    const first = await schedule();
+    expect(await schedule()).toBe(first);
+    caller.port(SCHEDULED).cancel(first);
+    const second = await schedule();
+    expect(second).not.toBe(first);
+    expect(caller.port(SCHEDULED).get(second).state).toBe('scheduled');
+    expect(await schedule()).toBe(second);
+  });
+
+  test('tells a repeat with an Idempotency-Key that the scheduled send was cancelled', async () => {
+    const caller = service.caller();
+    const sendAtMs = service.clock.now() + HOUR_MS;
+    const times = { sendAtMs, sendUntilMs: sendAtMs + HOUR_MS };
+    const ask = () => service.send(caller, { ...times, idempotencyKey: { kind: 'client', key: 'k' } });
+    const first = await ask();
+    expect(first).toMatchObject({ deferred: { told: { state: 'scheduled' } } });
+    if (first.kind === 'deferred') caller.port(SCHEDULED).cancel(first.deferred.id);
+    const text = expect.stringMatching(/is cancelled\. It was not scheduled again/);
+    expect(await ask()).toMatchObject({ replayed: true, deferred: { told: { state: 'cancelled', text } } });
   });
 
   test('is the same ask for an Idempotency-Key, which was decided', async () => {

@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import { DAY_MS, MINUTE_MS } from '../../core/model/durations.ts';
 import { type FailedSend, mayHaveBeenSent } from '../../core/model/failed-send.ts';
 import type { IdempotencyKey } from '../../core/model/idempotency-key.ts';
+import type { Deferral } from '../../core/model/ports/deferral-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import type { IdempotencyStore, SendRequest } from '../../core/model/ports/sending-ports.ts';
 import { comparableSend } from '../../core/model/send-service.ts';
 import type { Audit } from './audit.ts';
+import type { StoredApproval } from './ports.ts';
 
 /** Without an Idempotency-Key, the same text to the same people within this time counts as the same request. */
 const SAME_ASK_MS = 10 * MINUTE_MS;
@@ -28,11 +30,20 @@ export interface Ask {
 export class Asks {
   readonly #audit: Audit;
   readonly #idempotency: Pick<IdempotencyStore, 'find'>;
+  readonly #deferrals: Pick<Deferral, 'wasNotSent'>;
   readonly #clock: Clock;
 
-  constructor(audit: Audit, idempotency: Pick<IdempotencyStore, 'find'>, clock: Clock) {
+  constructor(
+    audit: Audit,
+    {
+      idempotency,
+      deferrals,
+    }: { idempotency: Pick<IdempotencyStore, 'find'>; deferrals: Pick<Deferral, 'wasNotSent'> },
+    clock: Clock,
+  ) {
     this.#audit = audit;
     this.#idempotency = idempotency;
+    this.#deferrals = deferrals;
     this.#clock = clock;
   }
 
@@ -49,21 +60,29 @@ export class Asks {
     return { id: ask, sinceMs: nowMs - DAY_MS, heldSinceMs: nowMs - HELD_ASK_MS, hasKey: true, requestHash };
   }
 
+  /** Reports whether an approval was withdrawn, or approved and then scheduled, but certainly not sent. */
+  hasEndedUnsent({ id, state }: StoredApproval): boolean {
+    return state === 'withdrawn' || (state === 'scheduled' && this.#deferrals.wasNotSent(id));
+  }
+
   /**
    * Looks up whether this request was allowed before. Also returns the idempotency key that prevents a second send.
-   * `withdrawnMs` is when the request's newest approval was created, if that approval was withdrawn.
+   * `endedMs` is when the request's newest approval was created, if that approval `hasEndedUnsent`.
    */
-  earlier(ask: Ask, nowMs: number, withdrawnMs: number | undefined) {
+  earlier(ask: Ask, nowMs: number, endedMs: number | undefined) {
     const askedMs = this.#audit.ask(ask.id, ask.sinceMs);
     const keyAt = (ms: number): IdempotencyKey => ({ kind: 'ask', key: ask.hasKey ? ask.id : `${ask.id}\0${ms}` });
     const idempotencyKey = keyAt(askedMs ?? nowMs);
     const outcome = this.#idempotency.find(idempotencyKey, nowMs)?.outcome;
     // Without an Idempotency-Key, the same text may be tried again after a failure.
-    const hasFailed = outcome?.state === 'problem' && !mayHaveBeenSent(JSON.parse(outcome.problem) as FailedSend);
-    // The request's line in the audit log is written before its approval. So a line newer than the withdrawn approval
+    const hasFailed =
+      outcome?.state === 'problem'
+        ? !mayHaveBeenSent(JSON.parse(outcome.problem) as FailedSend)
+        : outcome?.state === 'deferred' && this.#deferrals.wasNotSent(outcome.id);
+    // The request's line in the audit log is written before its approval. So a line newer than that approval
     // belongs to a later request.
-    const isWithdrawn = withdrawnMs !== undefined && askedMs !== undefined && askedMs <= withdrawnMs;
-    if (!ask.hasKey && (hasFailed || isWithdrawn)) {
+    const isOfEnded = endedMs !== undefined && askedMs !== undefined && askedMs <= endedMs;
+    if (!ask.hasKey && (hasFailed || isOfEnded)) {
       const atMs = Math.max(nowMs, (askedMs ?? 0) + 1);
       return { askedMs: undefined, atMs, idempotencyKey: keyAt(atMs), isKnown: false };
     }

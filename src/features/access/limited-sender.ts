@@ -65,7 +65,7 @@ export class LimitedSender implements CallerSender {
     await this.#parts.assertFiles(request.attachments);
     const ask = this.#parts.asks.of(this.#key.stored.id, request, destination.to);
     const earlier = this.#parts.desk.ofAsk(ask.id, ask.heldSinceMs);
-    if (earlier !== undefined && (ask.hasKey || earlier.state !== 'withdrawn')) {
+    if (earlier !== undefined && (ask.hasKey || !this.#parts.asks.hasEndedUnsent(earlier))) {
       const answer = await this.#again(earlier, ask);
       return async () => answer;
     }
@@ -76,12 +76,12 @@ export class LimitedSender implements CallerSender {
    * Admits a request that no earlier approval answers. Checks the caps and writes the audit log without awaiting, so
    * that simultaneous requests cannot exceed a cap together.
    */
-  #admitNew(request: SendRequest, destination: Destination, ask: Ask, withdrawnMs?: number): () => Promise<SendAnswer> {
+  #admitNew(request: SendRequest, destination: Destination, ask: Ask, endedMs?: number): () => Promise<SendAnswer> {
     const { directory, clock, audit, asks, sends } = this.#parts;
     const key = this.#key;
     const { id: keyId, dry_run: isDryRun } = key.stored;
     const nowMs = clock.now();
-    const { askedMs, atMs, idempotencyKey, isKnown } = asks.earlier(ask, nowMs, withdrawnMs);
+    const { askedMs, atMs, idempotencyKey, isKnown } = asks.earlier(ask, nowMs, endedMs);
     if (isKnown) return () => sends.send(request, destination.to, idempotencyKey);
     const target = destination.chats[0] ?? destination.to;
     const isNew = isNewContact(directory, destination);

@@ -94,7 +94,7 @@ export function limitedAccess(
       endDisallowed(core, { desk, audit }, { key, before, isRevoked: keys.withId(key.stored.id) === undefined }),
   });
   const questions = new HeldQuestions(desk, audit, log, (id) => keys.withId(id)?.stored.name ?? id);
-  const asks = new Asks(audit, core.idempotency, clock);
+  const asks = new Asks(audit, core, clock);
   const { config, messages, sender } = core;
   const callers = new KeyCallers(core, {
     ...{ directory, hasClosed, audit },

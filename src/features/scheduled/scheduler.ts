@@ -155,6 +155,11 @@ export class SendScheduler implements Deferral {
     return cancelled;
   }
 
+  wasNotSent(id: string): boolean {
+    const entry = this.#parts.store.get(id);
+    return entry !== undefined && ['failed', 'missed', 'cancelled'].includes(entry.state);
+  }
+
   keptBytes(): number {
     return this.#parts.store.keptBytes();
   }
@@ -269,7 +274,9 @@ function shownScheduled(stored: StoredScheduled): ScheduledSend {
 
 function deferred(scheduled: ScheduledSend, replayed: boolean): DeferredSend {
   const { id, state, send_at: at } = scheduled;
-  const text = `Scheduled for ${at} as "${id}" (${state}). Until then scheduled_cancel can cancel it.`;
-  const told = { text, state: 'scheduled', scheduled_id: id };
+  const text = isOver(scheduled)
+    ? `It was scheduled for ${at} as "${id}" and is ${state}. It was not scheduled again.`
+    : `Scheduled for ${at} as "${id}" (${state}). Until then scheduled_cancel can cancel it.`;
+  const told = { text, state, scheduled_id: id };
   return { id, body: { scheduled }, path: `scheduled/${id}`, told, replayed };
 }

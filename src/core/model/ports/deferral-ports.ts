@@ -51,6 +51,8 @@ export interface Deferral {
   add(request: SendRequest, by: DeferredBy): Promise<DeferredSend>;
   /** Cancels the key's sends that have not begun. Returns the number of cancelled sends. */
   cancelAll(keyId: string): number;
+  /** Reports whether a deferred send has ended and certainly was not sent. */
+  wasNotSent(id: string): boolean;
   /** Returns the total size of the files of sends that have not ended, in bytes. */
   keptBytes(): number;
   /** Returns the ids of the sends that have not ended. Their files must be kept. */
@@ -73,6 +75,10 @@ export class Deferrals implements Deferral {
 
   cancelAll(keyId: string): number {
     return this.#feature?.cancelAll(keyId) ?? 0;
+  }
+
+  wasNotSent(id: string): boolean {
+    return this.#feature?.wasNotSent(id) ?? false;
   }
 
   keptBytes(): number {

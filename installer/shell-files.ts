@@ -63,7 +63,7 @@ export function linkShellFiles(machine: Machine, layout: Layout): void {
   else machine.stdout(`The command: ${join(prefix, COMMAND)}. ${pathAdvice(machine, layout)}`);
   if (isOwn(prefix, machine)) {
     machine.stdout(
-      `Completion in zsh: put this into ~/.zshrc, before compinit: fpath=(${shown(prefix)}/share/zsh/site-functions $fpath)`,
+      `Completion in zsh: put this into ~/.zshrc, before compinit: fpath=("${shown(prefix, machine)}/share/zsh/site-functions" $fpath)`,
     );
   }
 }
@@ -137,11 +137,11 @@ export function pathAdvice(machine: Machine, layout: Layout): string {
     (one) => !isForeign(join(one, COMMAND), layout.command) && isThere(join(one, COMMAND)),
   );
   if (prefix === undefined) return 'Run: make install';
-  return `To have it on the PATH, put this into ~/.zshrc: export PATH="${shown(join(prefix, 'bin'))}:$PATH"`;
+  return `To have it on the PATH, put this into ~/.zshrc: export PATH="${shown(join(prefix, 'bin'), machine)}:$PATH"`;
 }
 
-function shown(path: string): string {
-  return path.replace(/^.*(?=\/\.local\b)/, '$HOME');
+function shown(path: string, { home }: Machine): string {
+  return path.startsWith(`${home}/`) ? `$HOME${path.slice(home.length)}` : path;
 }
 
 /** Returns the first prefix whose `bin` is writable and on PATH, otherwise the last prefix. */

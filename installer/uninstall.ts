@@ -23,6 +23,16 @@ export async function uninstall(machine: Machine, { purge }: UninstallOptions): 
   if (machine.platform !== 'darwin') {
     throw new AppError('not_a_mac', 'There is nothing to remove, because Postern can be installed only on a Mac.');
   }
+  // The agent runs in the user's session, which root does not see.
+  if (machine.uid === 0) {
+    throw new AppError(
+      'is_root',
+      'Do not uninstall Postern with sudo. Its agent runs as you, and would go on running.',
+      {
+        hint: 'Run the same command without sudo.',
+      },
+    );
+  }
   const layout = layoutOf(machine.home);
   await oneAtATime(layout, () => uninstallOne(machine, layout, { purge }));
 }

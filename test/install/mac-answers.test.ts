@@ -263,6 +263,12 @@ describe('a project that was downloaded by a browser', () => {
 });
 
 describe('an uninstallation', () => {
+  test('by root is refused, because root cannot stop the agent', async () => {
+    const mac = await installed();
+    await expect(uninstall(mac.machine({ uid: 0 }), { purge: true })).rejects.toMatchObject({ code: 'is_root' });
+    expect(await runningVersion(mac)).toBe('0.1.0');
+  });
+
   test.each([1, 2, 3])('is done whatever number bootout answers (seed %d)', async (seed) => {
     const mac = await installed(seed);
     await uninstall(mac.machine(), { purge: true });

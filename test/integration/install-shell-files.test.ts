@@ -64,11 +64,21 @@ test('without a folder on the PATH that may be written to, the line for the shel
   expect(linksIn(join(mac.home, '.local'))).toEqual(FILES);
   const said = mac.said.join('\n');
   expect(said).toContain('export PATH="$HOME/.local/bin:$PATH"');
-  expect(said).toContain('fpath=($HOME/.local/share/zsh/site-functions $fpath)');
+  expect(said).toContain('fpath=("$HOME/.local/share/zsh/site-functions" $fpath)');
   const found = (await macFindings(machine)).find(({ name }) => name === 'command');
   expect(found).toMatchObject({ state: 'warning', what_to_do: expect.stringContaining('export PATH=') });
   unlinkShellFiles(machine, mac.layout);
   expect(existsSync(join(mac.home, '.local'))).toBe(false);
+});
+
+test('the line for the shell names a chosen folder as it is', async () => {
+  const { mac, prefix, machine } = await newMac(false);
+  const own = [join(mac.home, 'my tools'), join(prefix, '.local')];
+  for (const chosen of own) linkShellFiles({ ...machine, prefixes: [chosen] }, mac.layout);
+  const said = mac.said.join('\n');
+  expect(said).toContain('export PATH="$HOME/my tools/bin:$PATH"');
+  expect(said).toContain('fpath=("$HOME/my tools/share/zsh/site-functions" $fpath)');
+  expect(said).toContain(`export PATH="${prefix}/.local/bin:$PATH"`);
 });
 
 test('the postern of npm is recognized, stays, and is told to be brought together with the agent', async () => {

@@ -238,15 +238,17 @@ describe('a restore', () => {
     expect(stdout).toMatch(/Postern will send 1 scheduled message: .* scheduled list/);
   });
 
-  test('that was interrupted is not served, and can be done again', async () => {
+  test('that was interrupted is neither served nor backed up, and can be done again', async () => {
     const folder = emptyFolder();
     expect((await restoreInto(folder, backup)).exitCode).toBe(0);
     writeFileSync(join(folder, 'restore.unfinished'), '');
     writeFileSync(join(folder, '.restored-config.toml'), 'half of it');
     const { exitCode, stderr } = await postern(['serve', '--config-dir', folder]);
     expect(stderr).toContain(`A restore into ${folder} was interrupted.`);
-    expect(stderr).toContain('postern restore FILE --force');
+    expect(stderr).toContain(`restore FILE --force --config-dir ${folder}`);
     expect(exitCode).toBe(78);
+    const mixed = await postern(['backup', join(root, 'mixed'), '--config-dir', folder]);
+    expect(mixed).toMatchObject({ exitCode: 78, stderr: expect.stringContaining('was interrupted') });
     expect((await restoreInto(folder, backup, '--force')).exitCode).toBe(0);
     expect(readdirSync(folder).toSorted()).toEqual(['config.toml', 'lock.db', 'state.db']);
   });

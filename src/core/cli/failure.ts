@@ -14,6 +14,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = lookupTable({
   backup_unusable: EXIT.refusedInput,
   chat_db_unavailable: EXIT.unavailable,
   config_unusable: EXIT.config,
+  restore_unfinished: EXIT.config,
   state_db_unusable: EXIT.config,
 });
 

@@ -15,7 +15,7 @@ import type { RunningApp, startApp } from '../service.ts';
 import type { HostContext } from './client-context.ts';
 import { type Context, EXIT } from './context.ts';
 import { isDemoRunning } from './demo-running.ts';
-import { folderOptions, invocationOf, programText } from './invocation.ts';
+import { copyable, folderOptions, invocationOf, programText } from './invocation.ts';
 
 export interface ServiceOptions {
   readonly supervised: boolean;
@@ -161,7 +161,11 @@ async function startRefusal(
     const { code, message, hint, cause } = error;
     const mayPass = code === 'already_running' || MAY_PASS.test(errorCode(cause) ?? '');
     const exitCode = mayPass ? EXIT.unavailable : EXIT.config;
-    return { exitCode, sentence: `Postern does not start: ${message}`, details: hint === undefined ? [] : [hint] };
+    return {
+      exitCode,
+      sentence: `Postern does not start: ${message}`,
+      details: hint === undefined ? [] : [copyable(hint, { configDir: config.dir }, context)],
+    };
   }
   switch (errorCode(error)) {
     case 'port_taken':

@@ -9,6 +9,6 @@ export const UNFINISHED = 'restore.unfinished';
 export function assertRestored(folder: string): void {
   if (!existsSync(join(folder, UNFINISHED))) return;
   throw new AppError('restore_unfinished', `A restore into ${folder} was interrupted.`, {
-    hint: 'Run it again: postern restore FILE --force',
+    hint: 'Run it again: `postern restore FILE --force`',
   });
 }

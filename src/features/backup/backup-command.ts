@@ -11,6 +11,7 @@ import { AppError } from '../../core/model/errors.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { publish, removeIfThere, sync } from '../../core/runtime/whole-file.ts';
+import { assertRestored } from '../../core/state/restored.ts';
 import { writeBackup } from './backup-file.ts';
 
 export interface BackupOptions extends FolderOptions {
@@ -34,6 +35,7 @@ export function backupCommand(file: string, options: BackupOptions, context: Hos
     if (options.force !== true && existsSync(path)) {
       throw new AppError('backup_exists', `${path} already exists.`, { hint: '--force replaces it.' });
     }
+    assertRestored(folder);
     write(path, folder, options.force === true, context);
     context.stdout(
       `Wrote ${path}: the configuration and the state of ${folder}.`,

@@ -8,6 +8,7 @@ import type { Diagnostics } from '../../src/client/diagnostics-types.ts';
 import type { Finding } from '../../src/core/model/finding.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK, localNetworkAdvice } from '../../src/core/model/local-network.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { failureSentence } from '../../src/core/webhooks/delivery-errors.ts';
 import { type DoctorOptions, runDoctor } from '../../src/features/doctor/cli/doctor-command.ts';
 import { diagnosticsExample } from '../../src/features/doctor/document.ts';
@@ -96,6 +97,27 @@ describe('doctor', () => {
     expect(of('port')).toMatchObject({ state: 'ok' });
     expect(of('configuration')).toMatchObject({ state: 'ok' });
     expect(of('chat_database')).toMatchObject({ state: 'problem' });
+  });
+
+  test.each([
+    ['is damaged', 'state.db', 'no database', 'file is not a database'],
+    ['is missing a table', 'state.db', 'PRAGMA user_version = 1', 'it has no column'],
+    ['is from a newer version', 'state.db', 'PRAGMA user_version = 9999', 'a newer version of Postern'],
+    ['was half restored', 'restore.unfinished', '', 'was interrupted'],
+  ])('of a stopped service names a state that %s', async (_what, file, content, reason) => {
+    const mac = await newMac();
+    expect((await examined(mac)).of('state')).toMatchObject({ state: 'ok' });
+    const path = join(mac.layout.support, file);
+    if (content.startsWith('PRAGMA')) {
+      const database = openSqlite(path);
+      database.exec(content);
+      database.close();
+    } else writeFileSync(path, content);
+    expect((await examined(mac)).of('state')).toMatchObject({
+      state: 'problem',
+      sentence: expect.stringContaining(reason),
+      what_to_do: expect.stringContaining('estore'),
+    });
   });
 
   test('of a demo finds no fault in a Mac without an installation', async () => {

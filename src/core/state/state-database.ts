@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs';
 import { AppError, errorCode, isAppError } from '../model/errors.ts';
 import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../model/event.ts';
 import { claimPrivateFile } from '../runtime/private-file.ts';
@@ -77,6 +78,27 @@ export function openStateDatabase(path: string, features: readonly WithTables[] 
     close(database);
     if (isAppError(error)) throw error;
     throw unusable(path, error);
+  }
+}
+
+/**
+ * Throws `state_db_unusable` if a start would refuse the file at `path`. Writes nothing to it, and creates no missing
+ * file.
+ */
+export function checkStateDatabase(path: string, features: readonly WithTables[] = []): void {
+  let database: Sqlite | undefined;
+  try {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined) return;
+    if (!found.isFile()) throw new Error('it is not a file');
+    database = openSqlite(path, { readonly: true });
+    assertUndamaged(database);
+    if (versionOf(database) === VERSION) assertComplete(database, features);
+  } catch (error) {
+    if (isAppError(error)) throw error;
+    throw unusable(path, error);
+  } finally {
+    close(database);
   }
 }
 

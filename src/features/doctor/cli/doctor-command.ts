@@ -15,7 +15,7 @@ import { described } from '../../../core/mac/port-listeners.ts';
 import { type Finding, fault, finding, ok } from '../../../core/model/finding.ts';
 import { pause } from '../../../core/runtime/clock.ts';
 import { checkHere, checkInChild, type DatabaseChecker } from './database-check.ts';
-import { chatDatabase, configuration, diskSpace, fileModes } from './file-findings.ts';
+import { chatDatabase, configuration, diskSpace, fileModes, stateDatabase } from './file-findings.ts';
 import { macFindings } from './mac-findings.ts';
 import { askService } from './service-probe.ts';
 
@@ -102,6 +102,7 @@ async function findingsOf(
     pauseMs: (ms) => pause(machine.clock, ms),
   });
   findings.push(...asked.findings);
+  if (!asked.isUp) findings.push(...stateDatabase(folder, context.features));
   if (!asked.isUp && server.port !== 0) {
     const isDemo = options.demo !== true && options.configDir === undefined && (await isDemoRunning(context));
     findings.push(await port(machine, server.host, server.port, isDemo));

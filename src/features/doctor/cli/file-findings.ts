@@ -2,8 +2,11 @@ import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConfigReading } from '../../../core/config/config-file.ts';
 import { quoted } from '../../../core/model/command-words.ts';
+import { isAppError } from '../../../core/model/errors.ts';
 import { type Finding, fault, finding, ok, unsure } from '../../../core/model/finding.ts';
 import { PROBLEMS } from '../../../core/model/problems.ts';
+import { assertRestored } from '../../../core/state/restored.ts';
+import { checkStateDatabase, type WithTables } from '../../../core/state/state-database.ts';
 import type { DatabaseCheck } from './database-check.ts';
 
 const MIB = 1024 * 1024;
@@ -63,6 +66,19 @@ function modeOf(path: string): number {
     return statSync(path).mode;
   } catch {
     return 0;
+  }
+}
+
+/** Checks that a start can use the state in `folder`. Finds nothing if this program has no SQLite. */
+export function stateDatabase(folder: string, features: readonly WithTables[]): readonly Finding[] {
+  try {
+    assertRestored(folder);
+    checkStateDatabase(join(folder, 'state.db'), features);
+    return [ok('state', 'The state of the service can be used.')];
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    const { code, message, hint = null } = error;
+    return code === 'sqlite_missing' ? [] : [fault('state', message, hint)];
   }
 }
 

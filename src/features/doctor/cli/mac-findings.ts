@@ -35,7 +35,7 @@ async function agent(machine: Machine): Promise<Finding> {
       return fault(
         'agent',
         `The agent is loaded but does not run${job.lastExitCode === null ? '' : `; it ended with code ${job.lastExitCode}`}.`,
-        `Look at ${layout.logs} (postern logs --errors), then run: postern restart`,
+        `Look at ${layout.logs} (postern logs, postern logs --errors), then run: postern restart`,
       );
     case 'no_session':
       return fault(

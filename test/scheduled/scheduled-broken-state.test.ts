@@ -1,12 +1,16 @@
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { AccessSending, ANA } from '../support/access-sending.ts';
 import { idle } from '../support/sender-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const MINUTE = 60_000;
+let folder: string;
 let service: AccessSending;
 beforeEach(() => {
-  service = new AccessSending(temporaryFolder());
+  folder = temporaryFolder();
+  service = new AccessSending(folder);
 });
 afterEach(() => service.close());
 
@@ -47,4 +51,11 @@ test('what is due is still sent after state.db could not be read when its time c
   await service.clock.advance(4000);
   expect(service.scheduled.get(id).state).toBe('sent');
   await service.scheduler.close();
+});
+
+test('copies of files whose send was never stored are removed at the next start, though nobody has a limited key', async () => {
+  const kept = join(folder, 'config', 'held');
+  mkdirSync(join(kept, 'of-a-process-that-died', '0'), { recursive: true });
+  await service.access.start();
+  expect(readdirSync(kept)).toEqual([]);
 });

@@ -58,7 +58,7 @@ export class LimitedAccess implements GuestBook {
   /** Continues approved sends and tapbacks after a restart. Called once all other parts are running. */
   async start(): Promise<void> {
     const { desk, tapbacks, questions } = this.#parts;
-    if (this.keys.hasEverHad()) await desk.resume();
+    await desk.resume();
     tapbacks.start(questions);
   }
 

@@ -79,6 +79,19 @@ describe('a paused webhook', () => {
     await eventually(() => expect(fixture.dispatcher.status(id)).toMatchObject({ state: 'healthy', behind: 0 }));
   });
 
+  test('gets what came during the pause as it is when it continues, and nothing of what was deleted', async () => {
+    const fixture = new WebhookFixture();
+    const receiver = await newReceiver();
+    const { id } = fixture.dispatcher.add(hook(receiver.url, { enabled: false }));
+    fixture.publish(1, 3);
+    await eventually(() => expect(fixture.dispatcher.status(id)).toMatchObject({ behind: 3 }));
+    fixture.messages.rows.delete(1);
+    fixture.messages.add({ ...arrival(2), event: arrival(22).event });
+    fixture.dispatcher.change(id, { enabled: true });
+    await eventually(() => expect(receiver.deliveries.map(({ event }) => event.data.body)).toEqual(['text 22', 'text 3']));
+    await eventually(() => expect(fixture.dispatcher.deliveries(id).at(-1)).toMatchObject({ outcome: 'gone' }));
+  });
+
   test('ends the retries of the event that it was sending', async () => {
     const waits = longWaits();
     const fixture = new WebhookFixture(waits.ms);

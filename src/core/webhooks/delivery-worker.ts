@@ -1,7 +1,7 @@
 import { HOUR_MS } from '../model/durations.ts';
 import type { LogEntry } from '../model/event.ts';
 import { eventFilter } from '../model/event-filter.ts';
-import type { Offset } from '../model/offset.ts';
+import { isAfter, type Offset, rowOffset } from '../model/offset.ts';
 import { parsedUrl } from '../model/parsed-url.ts';
 import type { ConsumerTask, EventConsumer, Handled, RowFeed } from '../model/ports/feed-ports.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
@@ -59,6 +59,8 @@ export class DeliveryWorker {
   #nextAttemptMs: number | undefined;
   /** After a restart, the Unix time in milliseconds until which the receiver asked to be left alone; NaN if never. */
   #askedUntilMs: number;
+  /** The newest event at the end of the last wait. Those up to it may have changed meanwhile, and are read again. */
+  #waitedUpTo = rowOffset(0);
   readonly #replay: DroppedReplay;
   readonly #wakeup: Wakeup;
   /** Incremented when changed settings or a new position make a running delivery outdated. */
@@ -147,13 +149,12 @@ export class DeliveryWorker {
     this.#webhook = webhook;
     this.#isSubscribed = this.#filterOf(webhook);
     const changes = wantsChanges(webhook);
-    // When a paused webhook is enabled, its rows are read again, because they may have changed during the pause.
-    const isResumed = !before.enabled && webhook.enabled && this.#sending === undefined;
-    if (changes !== wantsChanges(before) || isResumed) {
-      if (!isResumed) this.#held.endAll();
+    if (changes !== wantsChanges(before)) {
+      this.#held.endAll();
       this.#parts.progress.move(webhook.id, webhook.offset);
       this.#consumer.seek(webhook.offset, { changes });
     }
+    if (!before.enabled && webhook.enabled) this.#noteWaited();
     this.#outdate();
   }
 
@@ -213,7 +214,8 @@ export class DeliveryWorker {
     if (await this.#isTooEarly()) return { kind: 'not_now' };
     const id = deliveryId(webhook.id, deliveryName(entry));
     if (this.#held.now?.id !== id) this.#held.end();
-    const now = this.#held.now === null ? entry : events.current(entry);
+    const isFresh = this.#held.now === null && isAfter(entry.offset, this.#waitedUpTo);
+    const now = isFresh ? entry : events.current(entry);
     if (now === undefined) return { kind: 'over', record: goneRecord(webhook.id, entry.rowId, entry.rowId, clock) };
     const attemptsBefore = this.#held.now?.attempts ?? 0;
     const revision = this.#revision;
@@ -285,6 +287,7 @@ export class DeliveryWorker {
     this.#nextAttemptMs = this.#parts.clock.now() + waitMs;
     await this.#wait(waitMs);
     this.#nextAttemptMs = undefined;
+    this.#noteWaited();
   }
 
   /** After a restart, waits for as long as the receiver still asks for. Returns true if it waited. */
@@ -317,6 +320,10 @@ export class DeliveryWorker {
     this.#revision += 1;
     this.#wakeup.wake();
     this.#sending?.attempts.finish();
+  }
+
+  #noteWaited(): void {
+    this.#waitedUpTo = this.#parts.feed.lastPublished({ changes: wantsChanges(this.#webhook) });
   }
 
   /** Waits until the worker is woken, or for at most `atMostMs` milliseconds. */

@@ -206,7 +206,9 @@ describe('real answers are as the document says', () => {
     const attachment = { name: 'plan.pdf', bytes: 4096 };
     const { row } = await mac.command<{ row: number }>({ do: 'receive', from: '+15550100', text: '', attachment });
     const file = `/messages/${row}/attachments/0`;
-    check('getAttachment', await waitFor(async () => found(await service.get(file))), 200);
+    const whole = await waitFor(async () => found(await service.get(file)));
+    check('getAttachment', whole, 200);
+    check('getAttachment', await service.get(file, { 'if-none-match': whole.headers.get('etag') ?? '' }), 304);
     check('getAttachment', await service.get(file, { range: 'bytes=0-9' }), 206);
     await ask('listConversations', 200);
     await ask('getConversation', 200, { id: conversation });

@@ -3,12 +3,11 @@ import type { ResourceDocument } from '../resource.ts';
 import { uploadSchema } from './answers.ts';
 import { attachmentQuery } from './schema.ts';
 
-const RANGE = {
-  name: 'Range',
-  in: 'header',
-  description: 'One range of bytes, as in `bytes=0-1023`.',
-  schema: { type: 'string' },
-};
+const TAG = { ETag: 'Changes with the file.' };
+
+function header(name: string, description: string) {
+  return { name, in: 'header', description, schema: { type: 'string' } };
+}
 
 /** Files of messages, and files to send, in the documents of the API. */
 export const DOCUMENT = {
@@ -21,10 +20,15 @@ export const DOCUMENT = {
         '`as` converts a file that browsers do not show or play; the answer is 501 if this machine has no converter for it. ' +
         'For a file that is only in iCloud the answer is 404, and 409 with `as`: open the conversation in Messages to download it.',
       query: attachmentQuery,
-      headers: [RANGE],
+      headers: [
+        header('Range', 'One range of bytes, as in `bytes=0-1023`.'),
+        header('If-Range', 'The `ETag` of the file that `Range` is about; another file is sent whole.'),
+        header('If-None-Match', 'The `ETag` of a file that the client has.'),
+      ],
       answers: {
-        200: { description: 'The whole file, in its own type.', type: '*/*' },
-        206: { description: 'The requested range.', type: '*/*' },
+        200: { description: 'The whole file, in its own type.', type: '*/*', headers: TAG },
+        206: { description: 'The requested range.', type: '*/*', headers: TAG },
+        304: { description: 'The file is the one of `If-None-Match`.', headers: TAG },
       },
       problems: [
         'attachment_not_found',
@@ -44,14 +48,11 @@ export const DOCUMENT = {
         'The `id` goes into `attachment_ids` of `POST /messages`, with the same key. ' +
         'The file is kept until it is sent, at most 24 hours; all uploads together take at most 1 GB.',
       headers: [
-        {
-          name: 'Content-Disposition',
-          in: 'header',
-          description:
-            'The name, as in `attachment; filename="photo.jpg"`; also `filename*=UTF-8\'\'…`. ' +
+        header(
+          'Content-Disposition',
+          'The name, as in `attachment; filename="photo.jpg"`; also `filename*=UTF-8\'\'…`. ' +
             'Leave this header out with a form.',
-          schema: { type: 'string' },
-        },
+        ),
       ],
       answers: {
         201: {

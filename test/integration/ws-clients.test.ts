@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
+import WebSocket from 'ws';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { arrival } from '../support/memory-log.ts';
@@ -50,6 +52,17 @@ describe('a plain client', () => {
     expect(client.rows).toEqual(range(1, 20));
     expect(client.texts[0]).toHaveLength(JSON.stringify({ data: { id: 1, x: 'ü'.repeat(200_000) } }).length);
     expect(plain.texts[0]).toBe(JSON.stringify(arrival(1).event));
+  });
+
+  test.each([
+    ['handling=strict', 'handling=strict'],
+    ['handling=lenient', undefined],
+  ])('that prefers %s is told by its handshake whether it applies', async (prefer, applied) => {
+    const fixture = await WebSocketFixture.open();
+    const socket = new WebSocket(fixture.url, { headers: { prefer } });
+    closers.push(() => socket.terminate());
+    const [answer] = (await once(socket, 'upgrade')) as [IncomingMessage];
+    expect(answer.headers['preference-applied']).toBe(applied);
   });
 
   test('may say what it likes: text, binary and pings are ignored', async () => {

@@ -6,6 +6,7 @@ import type { Log } from '../model/ports/host-ports.ts';
 import { problem } from '../model/problems.ts';
 import { readQuery } from '../schema/query-parameters.ts';
 import { streamQuery } from '../schema/stream-query.ts';
+import { asksForStrict } from '../schema/strict.ts';
 import type { EventBatch, Framing } from './batch.ts';
 import { type ClientSocket, type EndReason, writeBatch } from './client.ts';
 import { Clients, type Format, type Joining, type StreamParts } from './clients.ts';
@@ -62,6 +63,9 @@ export class WebSocketClients {
     this.#ready = parts.ready;
     this.#log = parts.log;
     this.#clients = new Clients(parts, KIND);
+    this.#server.on('headers', (lines, { headers: { prefer } }) => {
+      if (asksForStrict(prefer?.toString())) lines.push('Preference-Applied: handling=strict');
+    });
     this.#server.on('wsClientError', (error) => {
       // `accept` calls `handleUpgrade`, which calls this listener. The caller of `accept` therefore receives the error.
       const headers = { 'Sec-WebSocket-Version': '13, 8' };

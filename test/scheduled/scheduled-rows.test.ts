@@ -87,3 +87,28 @@ test('a scheduled send that a crash interrupted between its text and its file is
   expect(service.scheduled.get(id)).toMatchObject({ state: 'unknown', message_id: null });
   await service.scheduler.close();
 });
+
+test('a scheduled send whose parts were all handed over is sent, although Messages has renamed its file', async () => {
+  const file = join(folder, 'a.txt');
+  writeFileSync(file, 'a');
+  const { behave } = service.messages;
+  service.messages.behave = async (part, signal) => {
+    if ('attachment' in part.content) return { kind: 'done' };
+    const outcome = await behave(part, signal);
+    service.chats.sqlite.exec('UPDATE message SET is_sent = 0 WHERE is_from_me = 1');
+    return outcome;
+  };
+  const sendAtMs = service.clock.now() + MINUTE;
+  const times = { sendAtMs, sendUntilMs: sendAtMs + MINUTE };
+  const { id } = await service.scheduler.add(
+    { recipient: ANA, body: 'see the file', attachments: [file], ...times },
+    { keyId: 'owner' },
+  );
+  service.scheduler.start();
+  // Reading the copy from the disk takes real time.
+  await eventually(async () => {
+    await pass(MINUTE);
+    expect(service.scheduled.get(id).state).toBe('sent');
+  });
+  await service.scheduler.close();
+});

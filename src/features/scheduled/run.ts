@@ -131,7 +131,8 @@ export class ScheduledRun {
   }
 
   #afterwards(entry: StoredScheduled, { confirmed, message }: SendResult): void {
-    if (!confirmed || message.status === 'pending') this.#follow(entry);
+    // Every part was handed to Messages.
+    if (!confirmed || message.status === 'pending') this.#follow(entry, 1);
     else this.#end(entry, 'sending', message.status === 'failed' ? 'failed' : 'sent', undefined, message.id);
   }
 
@@ -162,15 +163,15 @@ export class ScheduledRun {
 
   /**
    * Looks for the rows of a send that was handed to Messages, until it is sent or failed, or pending for `PENDING_MS`.
-   * If a part has no row within `FOLLOWED_MS`, the send ends in the state `unknown`: a crash may have come between two
-   * parts.
+   * If fewer than `parts` of its parts have a row within `FOLLOWED_MS`, the send ends in the state `unknown`. By
+   * default all must have one, because the send may have ended between two parts.
    */
-  #follow(entry: StoredScheduled): void {
+  #follow(entry: StoredScheduled, parts = partsOf(entry)): void {
     const { clock, sentParts, lookup, log } = this.#parts;
     const found = (): { readonly rowId?: number; readonly status?: MessageStatus | undefined } => {
       try {
         const rows = sentParts.rowsOf(keyOf(entry));
-        const rowId = rows.length < partsOf(entry) ? undefined : rows.at(-1);
+        const rowId = rows.length < parts ? undefined : rows.at(-1);
         return rowId === undefined ? {} : { rowId, status: lookup.message(rowId)?.status };
       } catch (error) {
         log.error('could not look for the row of a scheduled send', { id: entry.id, code: errorCode(error) });

@@ -116,6 +116,21 @@ describe('the question whether Postern may control Messages', () => {
     expect((await dialog()).shown).toBe(shown);
   });
 
+  test('taken back while the service runs is seen by the next send, and given again by the one after that', async () => {
+    const known = async () => {
+      const { permissions } = (await service.get('/status')).json as { permissions: readonly Permission[] };
+      return permissions.find(({ name }) => name === 'automation')?.state;
+    };
+    expect((await send(ANA, 'while it is allowed')).status).toBe(201);
+    expect(await known()).toBe('granted');
+    await mac.command({ do: 'behave', automation: 'denied' });
+    expect((await send(ANA, 'while it is not')).status).toBe(503);
+    expect(await known()).toBe('denied');
+    await mac.command({ do: 'behave', automation: 'granted' });
+    expect((await send(ANA, 'while it is allowed again')).status).toBe(201);
+    expect(await known()).toBe('granted');
+  });
+
   test('is asked after Messages was opened, though that takes three seconds', async () => {
     await mac.command({ do: 'quit', startupMs: 3000 });
     expect(await automation()).toMatchObject({ state: 'granted' });

@@ -72,13 +72,18 @@ export function asking(): PermissionReport {
   );
 }
 
+/** Returns the report which says that the user has refused the automation permission, or taken it back. */
+export function refusedControl(): PermissionReport {
+  return automation('denied', REFUSAL, 'refused');
+}
+
 function report(result: CommandResult, isAtOnce: boolean): PermissionReport {
   if (result.code === 0) return automation('granted', 'Postern is allowed to control Messages.');
   if (result.startError !== undefined) {
     return automation('unknown', `osascript could not be run (${result.startError}).`, 'failed');
   }
   const number = errorOf(result);
-  if (number === REFUSED && !isAtOnce) return automation('denied', REFUSAL, 'refused');
+  if (number === REFUSED && !isAtOnce) return refusedControl();
   if (number === REFUSED || number === -1744) return automation('denied', NO_DIALOG, 'no_dialog');
   if (number === NOT_RUNNING) {
     const detail =

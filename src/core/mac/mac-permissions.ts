@@ -1,7 +1,7 @@
 import { isoSecond } from '../model/iso-second.ts';
 import type { Clock } from '../model/ports/host-ports.ts';
 import type { MessagesAnswer, PermissionReport, Permissions } from '../model/ports/permissions-ports.ts';
-import { askAutomation, asking } from './automation.ts';
+import { askAutomation, asking, refusedControl } from './automation.ts';
 
 /** How long `automation` waits for the user's answer. Shorter than the 30 s that a request may take (decision E7). */
 const ANSWER_WITHIN_MS = 20_000;
@@ -53,6 +53,11 @@ export class MacPermissions implements Permissions {
   noteAnswer(tookMs: number): void {
     const checkedAt = isoSecond(this.#parts.clock.now());
     this.#answer = { answer_ms: Math.round(tookMs), checked_at: checkedAt };
+  }
+
+  /** Records that macOS refused a send, because the permission was taken back. The next send asks for it again. */
+  noteRefusal(): void {
+    this.#keep(refusedControl());
   }
 
   /**

@@ -5,7 +5,7 @@ import type { MessagesApp, RunOutcome, SendPart } from '../model/ports/sending-p
 import { pause } from '../runtime/clock.ts';
 import { type CommandResult, commandRunner } from '../runtime/command.ts';
 import { scriptErrorNumber } from '../runtime/script-error.ts';
-import { NOT_RUNNING } from './send-failure.ts';
+import { isRefused, NOT_RUNNING } from './send-failure.ts';
 
 /** Time after which a running script is killed (decision D3). */
 const RUN_LIMIT_MS = 30_000;
@@ -33,6 +33,8 @@ export interface OsascriptParts {
   readonly permission?: {
     /** Called with the time that a send took, if Messages accepted it. */
     noteAnswer(tookMs: number): void;
+    /** Called if macOS refused a send because the permission is missing. */
+    noteRefusal(): void;
     isAsking(): Promise<boolean>;
   };
 }
@@ -50,6 +52,7 @@ export function osascript({ path, clock, permission }: OsascriptParts): Messages
       const startedMs = clock.monotonic();
       const outcome = outcomeOf(await runScript(SEND_SCRIPT, signal, environment(part)));
       if (outcome.kind === 'done') permission?.noteAnswer(clock.monotonic() - startedMs);
+      if (isRefused(outcome)) permission?.noteRefusal();
       return outcome;
     },
 

@@ -20,6 +20,11 @@ const NO_ANSWER: readonly number[] = [-609, -1712];
 /** The script's error for a missing file, which it raises before it asks Messages. */
 const NO_FILE = -43;
 
+/** Reports whether macOS did not let this process control Messages. */
+export function isRefused(outcome: RunOutcome): boolean {
+  return outcome.kind === 'failed' && outcome.number !== null && NOT_ALLOWED.includes(outcome.number);
+}
+
 /** Reports whether Messages answered with an error that does not say whether it sent the message. */
 export function isUnclear(outcome: RunOutcome): boolean {
   if (outcome.kind !== 'failed' || NO_ANSWER.includes(outcome.number ?? 0)) return false;
@@ -40,7 +45,7 @@ export function sendFailure(failure: Failure, partsSent: readonly string[]): App
   }
   const { number } = failure;
   const numbered = { ...extra, messages_error: number };
-  if (number !== null && NOT_ALLOWED.includes(number)) {
+  if (isRefused(failure)) {
     return problem('automation_not_allowed', {}, { extra: numbered });
   }
   if (number !== null && CANNOT_RUN.includes(number)) {

@@ -88,7 +88,9 @@ describe('a paused webhook', () => {
     fixture.messages.rows.delete(1);
     fixture.messages.add({ ...arrival(2), event: arrival(22).event });
     fixture.dispatcher.change(id, { enabled: true });
-    await eventually(() => expect(receiver.deliveries.map(({ event }) => event.data.body)).toEqual(['text 22', 'text 3']));
+    await eventually(() =>
+      expect(receiver.deliveries.map(({ event }) => event.data.body)).toEqual(['text 22', 'text 3']),
+    );
     await eventually(() => expect(fixture.dispatcher.deliveries(id).at(-1)).toMatchObject({ outcome: 'gone' }));
   });
 

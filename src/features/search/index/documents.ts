@@ -5,10 +5,12 @@ import { documentOf, secondOf } from './document.ts';
 
 /**
  * Number of consecutive ids to try first for a message, beginning with the message's time in seconds since 2001. Later
- * attempts use ids that are spread over the following half year.
+ * attempts use ids that are spread over a range of following seconds, which doubles after every fourth attempt, up to
+ * half a year: so a message is not far from its place, however many have the same second.
  */
 const NEAR = 32;
-const SPREAD = 2 ** 24;
+const MOST_SPREAD = 2 ** 24;
+const TRIES_PER_RANGE = 4;
 /** Number of ids that are tried before a message is left out of the index. */
 const MAX_TRIES = 10_000;
 /** Greater than the id of every document. */
@@ -200,5 +202,6 @@ function idAt(at: number, row: number, start: number): number {
   if (at < NEAR) return start + at;
   let mixed = Math.imul(row ^ (row / 2 ** 32) ^ Math.imul(at, 0x9e3779b1), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
-  return start + NEAR + (((mixed ^ (mixed >>> 16)) >>> 0) % SPREAD);
+  const range = NEAR * 2 ** Math.floor((at - NEAR) / TRIES_PER_RANGE);
+  return start + NEAR + (((mixed ^ (mixed >>> 16)) >>> 0) % Math.min(range, MOST_SPREAD));
 }

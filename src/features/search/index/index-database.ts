@@ -4,7 +4,7 @@ import { type OpenOptions, openSqlite, type Sqlite } from '../../../core/runtime
 import { deleteIndex } from './index-file.ts';
 
 /** Version of the index. An index with another version is deleted and built again from chat.db. */
-const VERSION = 5;
+const VERSION = 6;
 /** Added to `VERSION` for an index built with `by_kind`. Such an index also contains messages of apps (decision U5). */
 const BY_KIND = 1000;
 

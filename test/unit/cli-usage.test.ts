@@ -4,6 +4,7 @@ import type { ClientContext } from '../../src/core/cli/client-context.ts';
 import { declareProgram } from '../../src/core/cli/program.ts';
 import { usageMistake } from '../../src/core/cli/usage-mistake.ts';
 import { FEATURES } from '../../src/features/list.ts';
+import { postern } from '../support/postern.ts';
 
 const CONTEXT = {
   features: FEATURES,
@@ -38,6 +39,10 @@ test.each([
   ['send --demo +15550100 a b', 'unexpected argument b. Put the text in quotes.'],
 ])('"%s" is told: %s', async (line, sentence) => {
   expect((await mistake(line))[0]).toBe(sentence);
+});
+
+test('a mistake is printed without what controls a terminal', async () => {
+  expect((await postern(['\x1b[2J\u202e'])).stderr).toContain('there is no command [2J.');
 });
 
 test('help is named for the command that was meant', async () => {

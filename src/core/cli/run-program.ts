@@ -3,6 +3,7 @@ import { isAppError } from '../model/errors.ts';
 import type { ClientContext } from './client-context.ts';
 import { EXIT } from './context.ts';
 import { isServing, type Runs } from './declaration.ts';
+import { printable } from './output/text.ts';
 import { declareProgram } from './program.ts';
 import { usageMistake } from './usage-mistake.ts';
 
@@ -42,7 +43,7 @@ export async function runProgram(
     // The command has subcommands and was used without one, so its help was shown.
     if (error.code === 'commander.help') return EXIT.usage;
     const [sentence, advice] = usageMistake(error, program);
-    context.stderr(context.paintError('red', `postern: ${sentence}`), advice);
+    context.stderr(context.paintError('red', `postern: ${printable(sentence)}`), advice);
     return EXIT.usage;
   }
 }

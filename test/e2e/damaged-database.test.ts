@@ -29,7 +29,7 @@ function machine(name: string, chatDbPath: string) {
   return {
     home,
     run: (...args: string[]) => postern([...args, '--config-dir', config], { env: { HOME: home } }),
-    async runAsNobody(...args: string[]) {
+    runAsNobody: async (...args: string[]) => {
       const paths = [home, config, join(config, 'config.toml')];
       for (const above of [dirname(folder), folder, join(folder, name)]) chmodSync(above, 0o711);
       for (const path of paths) if (nobody !== undefined) chownSync(path, nobody, nobody);
@@ -179,4 +179,20 @@ test.each([
   const { stdout, exitCode } = await run('doctor');
   expect(stdout.replace(/\s+/g, ' ')).toMatch(said);
   expect(exitCode).toBe(1);
+});
+
+test('doctor names a folder that Postern cannot write to', async () => {
+  const { home, runAsNobody } = machine('closed', filled(join(folder, 'closed', 'chat.db'), 1));
+  expect((await runAsNobody('doctor')).stdout).toContain('✓ state: ');
+  chmodSync(join(home, 'config'), 0o500);
+  const { exitCode, stdout } = await runAsNobody('doctor');
+  expect(stdout).toContain(`✗ state: Postern cannot write to ${join(home, 'config')} (EACCES).`);
+  expect(exitCode).toBe(1);
+});
+
+test('a backup that may not be read says so', async () => {
+  const { runAsNobody } = machine('unread', filled(join(folder, 'unread', 'chat.db'), 1));
+  const file = join(folder, 'unread', 'closed.backup');
+  writeFileSync(file, 'x', { mode: 0o000 });
+  expect((await runAsNobody('restore', file)).stderr).toContain('EACCES');
 });

@@ -1,4 +1,4 @@
-import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cursor } from '../../core/model/cursor.ts';
 import { AppError, errorCode, isAppError } from '../../core/model/errors.ts';
@@ -160,6 +160,8 @@ function fromBackup<Result>(path: string, use: (backup: Sqlite) => Result): Resu
     const found = lstatSync(path, { throwIfNoEntry: false });
     if (found === undefined) throw new Error('there is no such file');
     if (!found.isFile()) throw new Error('it is not a file');
+    // SQLite only says that it cannot open the file.
+    accessSync(path, constants.R_OK);
     return using(openSqlite(path, { readonly: true }), (backup) => {
       if (Number(backup.prepare('PRAGMA application_id').get()?.[0]) !== APPLICATION_ID) {
         throw new Error('it is a database of another program');

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { layoutOf } from '../../../../installer/install-layout.ts';
 import type { Machine } from '../../../../installer/machine.ts';
@@ -79,7 +80,11 @@ async function findingsOf(
   const folder = folderOf(options, context);
   const reading = readConfig(folder, environment);
   const findings: Finding[] = [ok('version', `Postern ${version} on Node ${process.versions.node}.`)];
-  findings.push(...configuration(reading), ...fileModes(folder), diskSpace(environment.homeFolder));
+  findings.push(
+    ...configuration(reading),
+    ...fileModes(folder),
+    diskSpace([environment.homeFolder, folder].filter((one) => existsSync(one))),
+  );
   // A demo needs neither the agent nor Messages.
   if (machine.platform === 'darwin' && options.demo !== true) findings.push(...(await macFindings(machine)));
   if (reading.state !== 'usable') return findings;

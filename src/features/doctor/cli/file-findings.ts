@@ -1,8 +1,8 @@
-import { statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConfigReading } from '../../../core/config/config-file.ts';
 import { quoted } from '../../../core/model/command-words.ts';
-import { isAppError } from '../../../core/model/errors.ts';
+import { errorCode, isAppError } from '../../../core/model/errors.ts';
 import { type Finding, fault, finding, ok, unsure } from '../../../core/model/finding.ts';
 import { PROBLEMS } from '../../../core/model/problems.ts';
 import { assertRestored } from '../../../core/state/restored.ts';
@@ -73,29 +73,41 @@ function modeOf(path: string): number {
 export function stateDatabase(folder: string, features: readonly WithTables[]): readonly Finding[] {
   try {
     assertRestored(folder);
+    accessSync(folder, constants.W_OK);
     checkStateDatabase(join(folder, 'state.db'), features);
     return [ok('state', 'The state of the service can be used.')];
   } catch (error) {
-    if (!isAppError(error)) throw error;
+    if (!isAppError(error)) {
+      return [
+        fault('state', `Postern cannot write to ${folder} (${errorCode(error)}).`, 'Check its owner and its mode.'),
+      ];
+    }
     const { code, message, hint = null } = error;
     return code === 'sqlite_missing' ? [] : [fault('state', message, hint)];
   }
 }
 
-export function diskSpace(folder: string): Finding {
+/** Reports the free space of the disk that has the least, of those with these folders. */
+export function diskSpace(folders: readonly string[]): Finding {
   try {
-    const { bavail, bsize } = statfsSync(folder);
-    const freeMib = Math.floor((bavail * bsize) / MIB);
+    const [least] = folders.map(freeIn).toSorted((one, other) => one.mib - other.mib);
+    if (least === undefined) throw new Error('no folder is there');
+    const { folder, mib: freeMib } = least;
     const free = freeMib < 1024 ? `${freeMib} MiB` : `${Math.floor(freeMib / 1024)} GiB`;
-    const sentence = `${free} are free on the disk.`;
+    const sentence = `${free} are free on the disk of ${folder}.`;
     if (freeMib < NO_ROOM_MIB) {
-      return fault('disk_space', sentence, 'Make room: messages are lost when Messages cannot write.');
+      return fault('disk_space', sentence, 'Make room: without it, Messages loses messages, and Postern sends none.');
     }
     if (freeMib < LOW_SPACE_MIB) return finding('warning', 'disk_space', sentence, 'Make room soon.');
     return ok('disk_space', sentence);
   } catch {
     return unsure('disk_space', 'The free space on the disk could not be determined.');
   }
+}
+
+function freeIn(folder: string): { readonly folder: string; readonly mib: number } {
+  const { bavail, bsize } = statfsSync(folder);
+  return { folder, mib: Math.floor((bavail * bsize) / MIB) };
 }
 
 const RECOVER =

@@ -5,6 +5,7 @@ import { Poster } from '../../src/core/webhooks/poster.ts';
 import { mcp } from '../../src/features/mcp/feature.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Callback, OTHER_SECRET, SECRET, signatureOf } from '../support/mcp-events.ts';
+import { arrival } from '../support/memory-log.ts';
 import { SubscriptionFixture } from '../support/subscription-fixture.ts';
 
 const MINUTE = 60_000;
@@ -56,6 +57,18 @@ describe('a receiver that is not there', () => {
       expect((await fixture.subscribe(callback)).health).toMatchObject({ lastError: null, failedSinceMs: null }),
     );
   });
+});
+
+test('events that waited for their receiver are posted as they are by then, and deleted ones never', async () => {
+  const fixture = await SubscriptionFixture.start();
+  const callback = await fixture.callback((response) => void response.writeHead(503).end());
+  await fixture.subscribe(callback);
+  fixture.publish(1, 4);
+  await eventually(() => expect([callback.events.length, fixture.unanswered]).toEqual([1, 0]));
+  for (const rowId of [1, 2]) fixture.messages.rows.delete(rowId);
+  fixture.messages.add({ ...arrival(3), event: arrival(33).event });
+  callback.answerWith((response) => void response.writeHead(200).end());
+  await passing(fixture, MINUTE, () => expect(rowsAt(callback)).toEqual([1, 33, 4]));
 });
 
 describe('an event that its receiver refuses', () => {

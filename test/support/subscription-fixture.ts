@@ -118,6 +118,7 @@ export class SubscriptionFixture {
     };
     const registry = new SubscriptionRegistry({
       feed,
+      rowNow: (rowId) => this.messages.rows.get(rowId),
       store: subscriptionStore(this.state),
       poster,
       clock,

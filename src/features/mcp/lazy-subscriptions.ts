@@ -1,7 +1,8 @@
 import type { Config } from '../../core/config/config.ts';
 import type { Host } from '../../core/host.ts';
 import type { Caller } from '../../core/model/caller.ts';
-import type { RowFeed } from '../../core/model/ports/feed-ports.ts';
+import { rowOffset } from '../../core/model/offset.ts';
+import type { MessageLog, RowFeed } from '../../core/model/ports/feed-ports.ts';
 import { madeOnce } from '../../core/runtime/made-once.ts';
 import type { OwnListeners } from '../../core/runtime/own-listeners.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
@@ -13,6 +14,7 @@ interface LazySubscriptionsParts {
   readonly host: Host;
   readonly state: Sqlite;
   readonly feed: RowFeed;
+  readonly agedLog: MessageLog;
   readonly ownListeners: OwnListeners;
   readonly callerOf: (keyId: string) => Caller | undefined;
 }
@@ -45,7 +47,7 @@ export class LazySubscriptions implements SubscriptionService {
   close: SubscriptionService['close'] = async () => (await this.#load.ifMade())?.close();
 
   async #make(): Promise<SubscriptionService> {
-    const { config, host, state, feed, callerOf, ownListeners } = this.#parts;
+    const { config, host, state, feed, agedLog, callerOf, ownListeners } = this.#parts;
     const { clock, log, version } = host;
     const [{ SubscriptionRegistry }, { CallbackPoster }, { subscriptionStore }] = await Promise.all([
       import('./subscriptions/subscription-registry.ts'),
@@ -54,6 +56,7 @@ export class LazySubscriptions implements SubscriptionService {
     ]);
     this.#loaded = new SubscriptionRegistry({
       feed,
+      rowNow: (rowId) => agedLog.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
       store: subscriptionStore(state),
       poster: new CallbackPoster({ version, clock, ...config.webhooks, ownListeners }),
       clock,

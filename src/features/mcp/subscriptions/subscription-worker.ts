@@ -27,6 +27,8 @@ const STORE_AFTER_MS = 100;
 
 export interface SubscriptionWorkerParts {
   readonly feed: RowFeed;
+  /** Reads a row again. Returns undefined if it was deleted from chat.db. */
+  readonly rowNow: (rowId: number) => LogEntry | undefined;
   readonly store: SubscriptionStore;
   readonly poster: CallbackPoster;
   readonly clock: Clock;
@@ -49,6 +51,8 @@ export class SubscriptionWorker {
   #attempt: CallbackAttempt | undefined;
   /** Number of attempts in a row that found no receiver. */
   #away = 0;
+  /** The newest row at the end of the last wait. Those up to it may have changed meanwhile, and are read again. */
+  #waitedUpTo = 0;
   /** Number of attempts in which the receiver refused the current post. */
   #refusals = 0;
   #isStopped = false;
@@ -147,8 +151,10 @@ export class SubscriptionWorker {
       return AGAIN;
     }
     if (!caller.feed.admits(entry)) return DONE;
+    const now = entry.rowId > this.#waitedUpTo ? entry : this.#parts.rowNow(entry.rowId);
+    if (now === undefined || !isRowEntry(now)) return DONE;
     const content = asked.content ?? (isOnThisMachine(url) ? 'full' : 'ids');
-    const occurrence = eventOccurrence(entry, content);
+    const occurrence = eventOccurrence(now, content);
     const cursor = this.#parts.feed.offsetText(entry.offset, undefined);
     const result = await this.#post((poster, to) =>
       poster.post(to, occurrence.eventId, JSON.stringify({ ...occurrence, cursor })),
@@ -219,5 +225,6 @@ export class SubscriptionWorker {
 
   async #wait(ms: number): Promise<void> {
     if (!this.#isStopped) await this.#wakeup.wait(ms);
+    this.#waitedUpTo = this.#parts.feed.lastPublished().rowId;
   }
 }

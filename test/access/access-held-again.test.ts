@@ -6,6 +6,7 @@ import type { StoredApproval } from '../../src/features/access/ports.ts';
 import { approvalStore } from '../../src/features/access/state/approvals-store.ts';
 import { SCHEDULED } from '../../src/features/scheduled/port.ts';
 import { AccessSending, ANA, approvalsOf, codeOf } from '../support/access-sending.ts';
+import { eventually } from '../support/eventually.ts';
 import { SelfChatFixture } from '../support/self-chat.ts';
 import { idle } from '../support/sender-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -259,4 +260,19 @@ describe('approvals that ended', () => {
       ),
     ).toBe('idempotency_key_reused');
   });
+});
+
+test('an approved send has failed if Messages marks its row as failed', async () => {
+  const service = new AccessSending(folder);
+  const { behave } = service.messages;
+  service.messages.behave = async (...run) => {
+    const outcome = await behave(...run);
+    service.chats.sqlite.exec('UPDATE message SET error = 22 WHERE is_from_me = 1');
+    return outcome;
+  };
+  const { id, shown } = await service.hold(service.caller(always));
+  await service.approvals.approve(id, shown);
+  const end = { state: 'failed', problem: 'send_failed', message_id: expect.stringMatching(/^\d+$/) };
+  await eventually(async () => expect(await service.approvals.get(id, 0)).toMatchObject(end));
+  await service.close();
 });

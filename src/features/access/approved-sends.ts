@@ -117,7 +117,11 @@ export class ApprovedSends {
         keyId: key_id,
         check: () => check(key_id, to, members),
       });
-      return confirmed ? { state: 'sent', messageId: message.id } : { state: 'pending' };
+      if (!confirmed) return { state: 'pending' };
+      const { id: messageId, status } = message;
+      return status === 'failed'
+        ? { state: 'failed', messageId, problem: 'send_failed' }
+        : { state: 'sent', messageId };
     } catch (error) {
       return this.#failure(error);
     }

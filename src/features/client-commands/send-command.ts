@@ -80,11 +80,14 @@ export async function send(
     const end = await waited(client, message, { offset, recipient: to.id, wanted, seconds });
     return reportState(end ?? message, to.shown, { wanted, seconds }, service);
   }
+  if (!('approval' in message) && message.status === 'failed') {
+    return reportState(message, to.shown, { wanted: 'sent', seconds }, service);
+  }
   answer(message, 'approval' in message ? held(message, to.shown) : outcome(message, to.shown));
   return wanted === undefined ? EXIT.ok : EXIT.timedOut;
 }
 
-/** Reports the outcome of a send with --wait. Returns the exit code. */
+/** Reports the outcome of a send that failed, or of one with --wait. Returns the exit code. */
 function reportState(
   message: Message,
   recipient: string,

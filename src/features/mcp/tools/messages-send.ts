@@ -90,6 +90,14 @@ function answerOf(answer: SendAnswer) {
   if (answer.kind === 'deferred') return answer.deferred.told;
   const { confirmed, message, replayed } = answer;
   if (!confirmed) return { text: 'Handed to Messages. It is not known yet whether it went out.', state: 'pending' };
+  if (message.status === 'failed') {
+    const again = replayed ? ' It was not sent again.' : '';
+    return {
+      text: `Messages could not deliver message [${message.id}].${again}`,
+      state: 'failed',
+      message_id: message.id,
+    };
+  }
   const earlier = replayed ? ' An earlier call had sent it; it was not sent again.' : '';
   return { text: `Sent as message [${message.id}].${earlier}`, state: 'sent', message_id: message.id };
 }

@@ -78,6 +78,18 @@ describe('the configuration', () => {
     expect(stdout).toMatch(/\d [GM]iB are free/);
   });
 
+  test('check names commands for the same configuration, and prints nothing that controls a terminal', async () => {
+    const folder = join(root, 'odd name');
+    mkdirSync(folder);
+    const check = ['config', 'check', '--config-dir', folder];
+    expect((await postern(check)).stdout).toContain(`main.js serve --config-dir '${folder}'`);
+    const toml = `auth.api_key = "short"\n"a\\u001b[2J" = 1\n`;
+    writeFileSync(join(folder, 'config.toml'), toml, { mode: 0o600 });
+    const { stdout } = await postern(check);
+    expect(stdout).toContain(`main.js config rotate-key --config-dir '${folder}' makes a random one.`);
+    expect(stdout).toContain('  a[2J is not known');
+  });
+
   test('key is printed alone', async () => {
     const { exitCode, stdout } = await postern(['--config-dir', service.configFolder, 'config', 'key']);
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${KEY}\n` });

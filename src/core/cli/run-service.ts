@@ -16,6 +16,7 @@ import type { HostContext } from './client-context.ts';
 import { type Context, EXIT } from './context.ts';
 import { isDemoRunning } from './demo-running.ts';
 import { copyable, folderOptions, invocationOf, programText } from './invocation.ts';
+import { printable } from './output/text.ts';
 
 export interface ServiceOptions {
   readonly supervised: boolean;
@@ -124,7 +125,7 @@ function refuse(
   { stderr, paintError }: Context,
 ): number {
   if (!supervised) {
-    stderr(paintError('red', sentence), ...details.map((detail) => `  ${detail}`));
+    stderr(paintError('red', sentence), ...details.map((detail) => `  ${printable(detail)}`));
     return exitCode;
   }
   log.error(sentence, { details });

@@ -1,7 +1,8 @@
 import { configPath, readConfig } from '../../config/config-file.ts';
 import { rotateOwnerKey } from '../../config/key-rotation.ts';
 import { type Context, EXIT, type FolderOptions, folderOf } from '../context.ts';
-import { json } from '../output/text.ts';
+import { copyable } from '../invocation.ts';
+import { json, printable } from '../output/text.ts';
 
 export interface ConfigOptions extends FolderOptions {
   readonly json?: boolean;
@@ -22,11 +23,8 @@ export async function check(options: ConfigOptions, context: Context): Promise<n
   if (options.json === true) context.stdout(json({ path, state, mistakes, warnings }, 2));
   else {
     const verdict = state === 'usable' ? `${path} can be used.` : `${path} cannot be used.`;
-    const advice =
-      state === 'absent'
-        ? [`Start Postern once (postern ${options.demo === true ? 'demo' : 'serve'}) to write one.`]
-        : [];
-    context.stdout(verdict, ...indented([...mistakes, ...warnings]), ...advice);
+    const advice = state === 'absent' ? [firstStart(options, context)] : [];
+    context.stdout(verdict, ...indented([...mistakes, ...warnings], options, context), ...advice);
   }
   return state === 'usable' ? EXIT.ok : EXIT.config;
 }
@@ -41,9 +39,7 @@ export async function showOwnerKey(options: ConfigOptions, context: Context): Pr
   const isAbsent = reading.state === 'absent';
   context.stderr(
     isAbsent ? `There is no configuration at ${reading.path}.` : `${reading.path} cannot be used.`,
-    ...(isAbsent
-      ? [`Start Postern once (postern ${options.demo === true ? 'demo' : 'serve'}) to write one.`]
-      : indented(reading.mistakes)),
+    ...(isAbsent ? [firstStart(options, context)] : indented(reading.mistakes, options, context)),
   );
   return EXIT.config;
 }
@@ -58,10 +54,20 @@ export async function rotate(options: ConfigOptions, context: Context): Promise<
     );
     return EXIT.ok;
   }
-  context.stderr(`The key was not changed: ${rotation.path} cannot be used.`, ...indented(rotation.mistakes));
+  context.stderr(
+    `The key was not changed: ${rotation.path} cannot be used.`,
+    ...indented(rotation.mistakes, options, context),
+  );
   return EXIT.config;
 }
 
-function indented(lines: readonly string[]): readonly string[] {
-  return lines.map((line) => `  ${line}`);
+function firstStart(options: ConfigOptions, context: Context): string {
+  return options.demo === true
+    ? 'Start Postern once (postern demo) to write one.'
+    : copyable('Start Postern once to write one: `postern serve`', options, context);
+}
+
+/** Returns lines that cannot control a terminal, with commands that select the same configuration. */
+function indented(lines: readonly string[], options: ConfigOptions, context: Context): readonly string[] {
+  return lines.map((line) => `  ${copyable(printable(line), options, context)}`);
 }

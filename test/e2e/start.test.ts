@@ -216,7 +216,9 @@ test('a taken port ends with 69, says which, and does no harm to who holds it', 
   expect(stderr).toContain(`Or set another server.port in ${folder}/config.toml.`);
   const demo = await postern(['demo', '--dir', join(root, 'demo'), '--port', String(holder.port)]);
   expect(demo.exitCode).toBe(69);
-  expect(demo.stderr).toContain(`Or choose another port: node ${MAIN} demo --port ${holder.port + 1}`);
+  expect(demo.stderr).toContain(
+    `Or choose another port: node ${MAIN} demo --port ${holder.port + 1} --dir ${join(root, 'demo')}\n`,
+  );
   expect((await holder.get('/health')).status).toBe(200);
 });
 

@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import { isPosternError, PosternClient } from '../../client/postern-client.ts';
 import type { Config } from '../config/config.ts';
 import { type ConfigReading, configPath, protectConfig } from '../config/config-file.ts';
-import { cacheFolder, logLevel } from '../config/environment.ts';
+import { cacheFolder, demoFolder, logLevel } from '../config/environment.ts';
 import { urlOf } from '../config/service-address.ts';
 import type { Feature } from '../feature.ts';
+import { quoted } from '../model/command-words.ts';
 import { errorCode, isAppError } from '../model/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { commandRunner } from '../runtime/command.ts';
@@ -205,6 +206,7 @@ async function takenPort(
   context: HostContext,
 ): Promise<StartRefusal> {
   const { host, port } = config.server;
+  const dir = config.dir === demoFolder(undefined, context.environment) ? '' : ` --dir ${quoted(config.dir)}`;
   const isPostern = await isPosternAt(urlOf(config.server));
   const who = isPostern
     ? ' by another Postern.'
@@ -218,7 +220,7 @@ async function takenPort(
         : []),
       `To find it: ${finderOf(port, context)}`,
       platform === 'simulated'
-        ? `Or choose another port: ${programText(context)} demo --port ${port + 1}`
+        ? `Or choose another port: ${programText(context)} demo --port ${port + 1}${dir}`
         : `Or set another server.port in ${configPath(config.dir)}.`,
     ],
   };

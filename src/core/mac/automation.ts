@@ -72,13 +72,17 @@ export function asking(): PermissionReport {
   );
 }
 
+export function grantedControl(): PermissionReport {
+  return automation('granted', 'Postern is allowed to control Messages.');
+}
+
 /** Returns the report which says that the user has refused the automation permission, or taken it back. */
 export function refusedControl(): PermissionReport {
   return automation('denied', REFUSAL, 'refused');
 }
 
 function report(result: CommandResult, isAtOnce: boolean): PermissionReport {
-  if (result.code === 0) return automation('granted', 'Postern is allowed to control Messages.');
+  if (result.code === 0) return grantedControl();
   if (result.startError !== undefined) {
     return automation('unknown', `osascript could not be run (${result.startError}).`, 'failed');
   }

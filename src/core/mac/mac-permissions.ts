@@ -1,7 +1,7 @@
 import { isoSecond } from '../model/iso-second.ts';
 import type { Clock } from '../model/ports/host-ports.ts';
 import type { MessagesAnswer, PermissionReport, Permissions } from '../model/ports/permissions-ports.ts';
-import { askAutomation, asking, refusedControl } from './automation.ts';
+import { askAutomation, asking, grantedControl, refusedControl } from './automation.ts';
 
 /** How long `automation` waits for the user's answer. Shorter than the 30 s that a request may take (decision E7). */
 const ANSWER_WITHIN_MS = 20_000;
@@ -34,6 +34,8 @@ export class MacPermissions implements Permissions {
   #question: Promise<PermissionReport> | undefined;
   /** True once the user has refused in a dialog that this process caused. */
   #wasAsked = false;
+  /** True if the permission was granted, and macOS has refused a send since then. */
+  #wasTakenBack = false;
   #answer: MessagesAnswer | undefined;
 
   constructor(parts: PermissionParts) {
@@ -49,15 +51,18 @@ export class MacPermissions implements Permissions {
     return this.#answer;
   }
 
-  /** Records how long Messages took to answer a script, in milliseconds. */
+  /** Records how long Messages took to answer a script, in milliseconds. An answer means that control is allowed. */
   noteAnswer(tookMs: number): void {
     const checkedAt = isoSecond(this.#parts.clock.now());
     this.#answer = { answer_ms: Math.round(tookMs), checked_at: checkedAt };
+    if (this.#wasTakenBack) this.#keep(grantedControl());
   }
 
-  /** Records that macOS refused a send, because the permission was taken back. The next send asks for it again. */
+  /** Records that macOS refused a send. */
   noteRefusal(): void {
+    if (this.#known.get('automation')?.state !== 'granted') return;
     this.#keep(refusedControl());
+    this.#wasTakenBack = true;
   }
 
   /**
@@ -87,12 +92,12 @@ export class MacPermissions implements Permissions {
 
   /**
    * Reports whether macOS is prompting the user. Nothing can be sent until the user answers. Unless the permission is
-   * known to be granted, calls `automation` first: its prompt stays for a long time, but macOS would remove the prompt
-   * of a send script after 25 s.
+   * known to be granted, or was granted and taken back, calls `automation` first: its prompt stays for a long time, but
+   * macOS would remove the prompt of a send script after 25 s.
    */
   async isAsking(): Promise<boolean> {
     const known = this.#known.get('automation');
-    if (known?.state === 'granted') return false;
+    if (known?.state === 'granted' || this.#wasTakenBack) return false;
     if (this.#question !== undefined && known?.reason === 'asking') return true;
     const { state, reason } = await this.automation();
     return reason === 'asking' || (state !== 'granted' && this.#stop.signal.aborted);
@@ -122,6 +127,7 @@ export class MacPermissions implements Permissions {
   }
 
   #keep(report: PermissionReport): PermissionReport {
+    if (report.name === 'automation') this.#wasTakenBack = false;
     this.#known.set(report.name, report);
     return report;
   }

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const GARDEN = 'any;+;chat424242';
@@ -70,6 +70,22 @@ async function goTo(hash: string): Promise<Page> {
   const { page } = there();
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
   return page;
+}
+
+/**
+ * Makes Ben write, and reads it, until the events show that. A message that is read within a second, before Postern has
+ * compared it unread, causes no change.
+ */
+async function readFromBen(text: string, shown: Locator): Promise<void> {
+  await waitFor(async () => {
+    await there().command({ do: 'receive', from: BEN, text });
+    await there().page.locator('#events .ev[data-key]', { hasText: text }).first().waitFor();
+    await ask('demo/read', { conversation_id: `any;-;${BEN}` });
+    return shown.waitFor({ timeout: 2500 }).then(
+      () => true,
+      () => false,
+    );
+  });
 }
 
 beforeAll(async () => {
@@ -220,11 +236,7 @@ describe('the views of the console', () => {
     await goTo('#/events');
     const rows = page.locator('#events .ev[data-key]');
     await rows.first().waitFor(); // a thread that is still open would show the message, and so read it
-    await there().command({ do: 'receive', from: BEN, text: 'Is it you?' });
-    // A message that is read before Postern has seen it unread causes no change.
-    await rows.filter({ hasText: 'Is it you?' }).waitFor();
-    await ask('demo/read', { conversation_id: `any;-;${BEN}` });
-    await rows.filter({ hasText: /You read “Is it you\?”/ }).waitFor();
+    await readFromBen('Is it you?', rows.filter({ hasText: /You read “Is it you\?”/ }).first());
     const all = page.getByRole('button', { name: /^All \d/ });
     expect(await all.getAttribute('aria-pressed')).toBe('true');
     await page.locator('#live-form [data-group="reactions"]').click();
@@ -245,12 +257,9 @@ describe('the views of the console', () => {
 
   inBrowser('a quotation from right to left moves no word of the sentence around it', async () => {
     const { page } = there();
-    await there().command({ do: 'receive', from: BEN, text: HEBREW });
     const rows = page.locator('#events .ev[data-key]');
-    await rows.filter({ hasText: HEBREW }).waitFor();
-    await ask('demo/read', { conversation_id: `any;-;${BEN}` });
     const read = rows.filter({ hasText: 'You read' }).filter({ hasText: HEBREW }).first();
-    await read.waitFor();
+    await readFromBen(HEBREW, read);
     expect(await read.locator('.sum bdi bdi').textContent()).toBe(HEBREW);
     expect(await page.evaluate(endsRight(await read.getAttribute('data-key')))).toBe(true);
   });

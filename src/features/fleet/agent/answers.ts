@@ -135,8 +135,8 @@ export class Answers {
   }
 
   /**
-   * Reports whether a request is of the time before this began. The process that was here then may have answered it.
-   * Later, such a request is too old anyway, whatever was done to the clock.
+   * Reports whether a request was made before this process began, so that an earlier one may have answered it. After a
+   * minute, such a request is too old anyway. Without the limit, a clock that was set back would refuse all requests.
    */
   #isOfBefore(atMs: number): boolean {
     const { atMs: beganMs, monotonicMs } = this.#began;

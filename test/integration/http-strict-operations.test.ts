@@ -53,6 +53,21 @@ describe('with Prefer: handling=strict', () => {
     const answer = await ask(id, '', STRICT, body);
     expect([answer.status, pointersOf(answer)]).toEqual([400, expect.arrayContaining(['/nope', '/a~1b~0c'])]);
     expect(pointersOf(await ask(id, '', {}, body))).not.toContain('/nope');
+    const both = await ask(id, '?nope=1&nope=2', STRICT, body);
+    expect(pointersOf(both)).toEqual(['?nope', ...pointersOf(answer)]);
+    const { example } = ALL_OPERATIONS[id]?.body ?? {};
+    expect(pointersOf(await ask(id, '?nope=1', STRICT, JSON.stringify(example)))).toEqual(['?nope']);
+  });
+
+  test('a known parameter with a wrong value is named with the mistakes in the body, strict or not', async () => {
+    const body = JSON.stringify({ name: '', scopes: 1 });
+    const inBody = ['/name', '/scopes'];
+    expect(pointersOf(await ask('addKey', '?include=x&nope=1', {}, body))).toEqual(['?include', ...inBody]);
+    expect(pointersOf(await ask('addKey', '?include=x&nope=1', STRICT, body))).toEqual([
+      '?nope',
+      '?include',
+      ...inBody,
+    ]);
   });
 
   const withLimit = ids.filter((id) => 'limit' in (ALL_OPERATIONS[id]?.query?.shape ?? {}));

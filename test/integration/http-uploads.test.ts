@@ -65,6 +65,16 @@ describe('POST /attachments', () => {
   });
 
   test.each([
+    ['', { headers: NAMED, body: 'picture' }],
+    [' in a form', form(file('photo.jpg'))],
+  ])('a file%s is not kept if a strict request has an unknown parameter', async (_where, { headers, body }) => {
+    const { gateway, kept } = await open();
+    const strict = { ...headers, prefer: 'handling=strict' };
+    const answer = await gateway.call('POST', `${PATH}?x=1`, { headers: strict, body });
+    expect([answer.status, kept()]).toEqual([400, []]);
+  });
+
+  test.each([
     ['attachment; filename="x.txt"; filename*=UTF-8\'\'Gr%C3%BC%C3%9Fe%20%F0%9F%91%8B.txt', 'Grüße 👋.txt'],
     ['attachment; filename=plain.txt', 'plain.txt'],
     ['attachment; filename="a \\"b\\".txt"', 'a "b".txt'],

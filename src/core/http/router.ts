@@ -1,14 +1,17 @@
 import { App, type Request, type Response } from '@tinyhttp/app';
+import * as z from 'zod';
 import { assertAllowed } from '../model/caller.ts';
-import type { AppError } from '../model/errors.ts';
+import { type AppError, isAppError, type Mistake } from '../model/errors.ts';
 import { invalidRequest, problem } from '../model/problems.ts';
-import { parseQuery } from '../schema/query-parameters.ts';
-import { strictQueryMistakes } from '../schema/strict.ts';
+import { readBody } from '../schema/mistakes.ts';
+import { parseQuery, readQuery } from '../schema/query-parameters.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import type { Operation } from './openapi/operation.ts';
 import type { OpenPages } from './pages.ts';
 import { pathOf, type Route } from './route.ts';
+
+const NO_PARAMETERS = z.object({});
 
 /** Performs one operation with the ports of `exchange.caller`. Throws the AppError to answer with. */
 export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
@@ -118,24 +121,40 @@ function byPath(routes: readonly ServedRoute[]): ReadonlyMap<string, ReadonlyMap
   return paths;
 }
 
-/** Checks the caller's rights before the handler runs. For `Prefer: handling=strict`, also checks the query. */
-function guarded({ route: { access }, handler, operation }: ServedRoute): Handler {
-  return (exchange) => {
+/**
+ * Checks the caller's rights before the handler runs, and the query if the handler does not name its mistakes together
+ * with all others: that of an operation with a body, or without parameters. Loads the description of the operation only
+ * for that, because few such requests have a query.
+ */
+function guarded({ route: { access, method }, handler, operation }: ServedRoute): Handler {
+  return async (exchange) => {
     if (access !== 'open') assertAllowed(exchange.caller, access);
-    if (operation === undefined || exchange.rawQuery === '' || !exchange.isStrict) return handler(exchange);
-    return assertTakesQuery(operation, exchange.query).then(() => handler(exchange));
+    const { rawQuery, isStrict, query } = exchange;
+    if (operation === undefined || rawQuery === '' || (method === 'GET' && !isStrict)) return handler(exchange);
+    const described = await operation();
+    if (described === undefined) return handler(exchange);
+    const { body, files, query: parameters = NO_PARAMETERS } = described;
+    const isReadByHandler = parameters !== NO_PARAMETERS && body === undefined && files === undefined;
+    const mistakes = isReadByHandler ? [] : await mistakesOf(() => readQuery(parameters, query));
+    if (mistakes.length === 0) return handler(exchange);
+    exchange.isRefused = true;
+    const others = await mistakesOf(async () => {
+      if (files !== undefined) await handler(exchange);
+      else if (body !== undefined) readBody(body.schema, await exchange.json());
+    });
+    throw invalidRequest([...mistakes, ...others]);
   };
 }
 
-/**
- * Throws `invalid_request` if an operation without parameters receives one. Loads the description of the operation only
- * here, because few requests need it.
- */
-async function assertTakesQuery(load: NonNullable<ServedRoute['operation']>, query: URLSearchParams): Promise<void> {
-  const operation = await load();
-  if (operation === undefined || operation.query !== undefined) return;
-  const mistakes = strictQueryMistakes(undefined, query);
-  if (mistakes.length > 0) throw invalidRequest(mistakes);
+/** Returns the mistakes with which `check` fails. A body that is too large or of another type contains none. */
+async function mistakesOf(check: () => unknown): Promise<readonly Mistake[]> {
+  try {
+    await check();
+    return [];
+  } catch (error) {
+    if (isAppError(error)) return error.mistakes;
+    throw error;
+  }
 }
 
 function methodNotAllowed(methods: ReadonlyMap<string, Handler>): AppError {

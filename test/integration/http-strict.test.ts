@@ -92,14 +92,12 @@ describe('with Prefer: handling=strict', () => {
     expect([answer.status, pointersOf(answer)]).toEqual([400, ['/attachment']]);
   });
 
-  test('the mistakes in the query, a header, the body and its files are named together', async () => {
-    const headers = { ...STRICT, 'idempotency-key': 'é' };
+  test('a send with mistakes in its query and its body is told of them together, and sends nothing', async () => {
     const sent = gateway.sender.sent.length;
-    const body = { recipient: '', body: 'x', attachment: ['a'], attachments: ['b'] };
-    const send = await gateway.post('/api/v1/messages?dry_run=true&x=1', body, { headers });
-    const pointers = ['?dry_run', '?x', 'Idempotency-Key', '/recipient', '/attachments/0', '/attachment'];
-    expect(pointersOf(send)).toEqual(pointers);
-    expect(send.json).toMatchObject({ code: 'invalid_request', detail: 'The request has 6 mistakes.' });
+    const body = { recipient: '', body: 'x', attachment: ['a'] };
+    const send = await gateway.post('/api/v1/messages?dry_run=true&x=1', body, { headers: STRICT });
+    expect(pointersOf(send)).toEqual(['?dry_run', '?x', '/recipient', '/attachment']);
+    expect(send.json).toMatchObject({ code: 'invalid_request', detail: 'The request has 4 mistakes.' });
     const right = await gateway.post('/api/v1/messages?x=1', { recipient: 'a', body: 'b' }, { headers: STRICT });
     expect([right.status, pointersOf(right), gateway.sender.sent.length]).toEqual([400, ['?x'], sent]);
   });
@@ -109,9 +107,9 @@ describe('with Prefer: handling=strict', () => {
     ['a body that is too large', '/messages', {}, `"${'x'.repeat(2 ** 20)}"`, []],
     ['a body that is not JSON', '/webhooks', {}, '{', ['']],
     ['a body that is no object', '/webhooks', {}, 'null', ['']],
-    ['a file without a name', '/attachments', {}, 'x', ['Content-Disposition']],
+    ['a file without a name', '/attachments', {}, 'x', []],
     ['a file', '/attachments', { 'content-disposition': 'attachment; filename="a.txt"' }, 'x', []],
-    ['a form without a file', '/attachments', { 'content-type': 'multipart/form-data; boundary=B' }, '--B--\r\n', ['']],
+    ['a form without a file', '/attachments', { 'content-type': 'multipart/form-data; boundary=B' }, '--B--\r\n', []],
   ])('a wrong query is named before %s, and with the mistakes in it', async (_what, path, headers, body, others) => {
     const call = { headers: { ...STRICT, ...headers }, body };
     const answer = await gateway.call('POST', `/api/v1${path}?x=1`, call);

@@ -70,8 +70,6 @@ export class Exchange {
   route = '-';
   params: Readonly<Record<string, string>> = {};
   query: URLSearchParams = NO_QUERY;
-  /** True if the query has mistakes. A handler that is called although it has must only look for further ones. */
-  isRefused = false;
   /** Called if the service to which the request was passed on refuses its key, or needs none. */
   onKeyless: (() => void) | undefined;
   #caller: Caller | undefined;

@@ -135,14 +135,10 @@ function guarded({ route: { access, method }, handler, operation }: ServedRoute)
     if (described === undefined) return handler(exchange);
     const { body, files, query: parameters = NO_PARAMETERS } = described;
     const isReadByHandler = parameters !== NO_PARAMETERS && body === undefined && files === undefined;
-    const mistakes = isReadByHandler ? [] : await mistakesOf(() => readQuery(parameters, query));
-    if (mistakes.length === 0) return handler(exchange);
-    exchange.isRefused = true;
-    const others = await mistakesOf(async () => {
-      if (files !== undefined) await handler(exchange);
-      else if (body !== undefined) readBody(body.schema, await exchange.json());
-    });
-    throw invalidRequest([...mistakes, ...others]);
+    const inQuery = isReadByHandler ? [] : await mistakesOf(() => readQuery(parameters, query));
+    if (inQuery.length === 0) return handler(exchange);
+    const inBody = body === undefined ? [] : await mistakesOf(async () => readBody(body.schema, await exchange.json()));
+    throw invalidRequest([...inQuery, ...inBody]);
   };
 }
 

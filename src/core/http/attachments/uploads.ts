@@ -36,8 +36,9 @@ async function oneOfForm(exchange: Exchange): Promise<Upload> {
   const [upload, second] = files;
   await removedOnFailure(uploads, files, () => {
     const message = 'The form must have one file, and nothing else.';
-    const isWrong = upload === undefined || second !== undefined || fields.length > 0;
-    if (isWrong || exchange.isRefused) throw invalidRequest(isWrong ? [{ pointer: '', message }] : []);
+    if (upload === undefined || second !== undefined || fields.length > 0) {
+      throw invalidRequest([{ pointer: '', message }]);
+    }
   });
   return upload as Upload;
 }
@@ -51,7 +52,6 @@ async function raw(exchange: Exchange): Promise<Upload> {
       'The name of the file is missing. Send it in a header: `Content-Disposition: attachment; filename="photo.jpg"`.';
     throw invalidRequest([{ pointer: 'Content-Disposition', message }]);
   }
-  if (exchange.isRefused) throw invalidRequest([]);
   const mimeType = exchange.header('content-type')?.split(';')[0]?.trim();
   const upload = await uploads.add({ name, mimeType, content: exchange.arrivingBody() });
   await removedOnFailure(uploads, [upload], () => exchange.caller.assertAlive?.());

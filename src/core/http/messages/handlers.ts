@@ -93,7 +93,7 @@ async function readSend(exchange: Exchange, body: unknown) {
   const { sender } = exchange.caller;
   const checked = checkBody(sendBody, body);
   const inHeader = headerMistakes(exchange.header('idempotency-key'));
-  if (checked.ok && inHeader.length === 0 && !exchange.isRefused) {
+  if (checked.ok && inHeader.length === 0) {
     const { dry_run: dryRun = false, attachments = [], ...message } = await rendered(checked.value);
     return { ...message, attachments, ...(dryRun && { dryRun }) };
   }

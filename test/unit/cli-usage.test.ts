@@ -37,8 +37,29 @@ test.each([
   ['approvals --demo list', '--demo is an option of a command, and goes after it: postern approvals list --demo'],
   ['send +15550100 a b', 'unexpected argument b. Put the text in quotes.'],
   ['send --demo +15550100 a b', 'unexpected argument b. Put the text in quotes.'],
+  ['send +15550100 -- -hello --demo', 'unexpected argument --demo. Options go before --.'],
 ])('"%s" is told: %s', async (line, sentence) => {
   expect((await mistake(line))[0]).toBe(sentence);
+});
+
+test('each command that takes free text says how to write one that begins with a dash', async () => {
+  const program = declareProgram(CONTEXT, () => async () => {});
+  const commands = program.commands.flatMap((one) => [one, ...one.commands]);
+  const free = commands.flatMap((command) => {
+    const at = command.registeredArguments.findIndex((one) => /^(?:text|query|words|name)$/.test(one.name()));
+    const path = [command.parent?.name() ?? '', command.name()].filter((name) => name !== 'postern').join(' ');
+    return at === -1 ? [] : [`${path}${' 1'.repeat(at)}`];
+  });
+  // These two pass on the options of other programs.
+  const asked = free.filter((path) => !['imsg', 'complete'].includes(path));
+  expect(asked).toEqual(expect.arrayContaining(['send 1', 'demo say 1', 'demo edit 1', 'search', 'keys add']));
+  for (const line of asked) {
+    const [sentence] = await mistake(`${line} -hello`);
+    expect(`${line}: ${sentence}`).toBe(
+      `${line}: unknown option '-hello'. If it is text, put -- before it, and all options before --.`,
+    );
+    expect(await mistake(`${line} -- -hello`).catch(({ message }: Error) => message)).toMatch(/ is no mistake$/);
+  }
 });
 
 test('a mistake is printed without what controls a terminal', async () => {

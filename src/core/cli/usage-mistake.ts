@@ -1,6 +1,9 @@
 import type { Command, CommanderError } from 'commander';
 import { editDistance } from '../model/edit-distance.ts';
 
+/** The names of the arguments that may begin with a dash. */
+const FREE_TEXT = /^(?:text|query|words|name)$/;
+
 /** Returns the mistake in the command line, and advice. */
 export function usageMistake(error: CommanderError, program: Command): readonly [sentence: string, advice: string] {
   const commands = commandsIn(program);
@@ -20,14 +23,20 @@ export function usageMistake(error: CommanderError, program: Command): readonly 
   }
   if (error.code === 'commander.excessArguments') {
     const surplus = command.args[command.registeredArguments.length] ?? '';
-    const takesText = command.registeredArguments.some((argument) => argument.name() === 'text');
-    return [`unexpected argument ${surplus}.${takesText ? ' Put the text in quotes.' : ''}`, help];
+    if (surplus.startsWith('-')) return [`unexpected argument ${surplus}. Options go before --.`, help];
+    return [`unexpected argument ${surplus}.${takes(command, /^text$/) ? ' Put the text in quotes.' : ''}`, help];
   }
   const sentence = error.message
     .replace(/^error: /, '')
     .replace(/\n/g, ' ')
     .replace(/\.?$/, '.');
-  return [sentence, help];
+  const mayBeText = error.code === 'commander.unknownOption' && takes(command, FREE_TEXT);
+  return [`${sentence}${mayBeText ? ' If it is text, put -- before it, and all options before --.' : ''}`, help];
+}
+
+/** Reports whether an argument of the command has such a name. */
+function takes(command: Command, name: RegExp): boolean {
+  return command.registeredArguments.some((argument) => name.test(argument.name()));
 }
 
 /** Returns the program, the intended command, and the commands in between. */

@@ -45,7 +45,7 @@ test('a browser at a wrong address gets a page with links, and a program a probl
   const style = /<style>(.+)<\/style>/s.exec(shown.text)?.[1] ?? '';
   const hash = createHash('sha256').update(style).digest('base64');
   expect(shown.headers['content-security-policy']).toContain(`style-src 'sha256-${hash}'`);
-  for (const accept of ['application/json', '*/*']) {
+  for (const accept of ['application/json', '*/*', 'text/html; Q=0.0, */*']) {
     const answer = await gateway.get(path, { key: false, headers: { accept } });
     expect(answer).toMatchObject({ status: 404, json: { code: 'not_found' } });
   }

@@ -164,7 +164,8 @@ describe('a stream', () => {
     expect(room.open).toBe(0);
   });
 
-  test.each(['*/*', `${SSE}, */*`, `${NDJSON}, application/json`, ''])(
+  const refusals = [`${SSE};q=0`, `${NDJSON} ; Q=0.000`, `${SSE};charset=utf-8; q=0.`];
+  test.each(['*/*', `${SSE}, */*`, `${NDJSON}, application/json`, '', ...refusals])(
     'is not what Accept: %s asks for',
     async (accept) => {
       const fixture = await StreamFixture.open();

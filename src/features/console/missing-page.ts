@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { acceptedRanges } from '../../core/http/accepted-ranges.ts';
 import type { Answer } from '../../core/http/answer.ts';
 import { vary } from '../../core/http/conditions.ts';
 import type { Exchange } from '../../core/http/exchange.ts';
@@ -26,9 +27,9 @@ const POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'b
 
 /** Reports whether the client is a browser that shows the answer to a person. */
 export function isForPerson(exchange: Exchange): boolean {
-  return (
-    (exchange.method === 'GET' || exchange.method === 'HEAD') && /\btext\/html\b/i.test(exchange.header('accept') ?? '')
-  );
+  if (exchange.method !== 'GET' && exchange.method !== 'HEAD') return false;
+  const ranges = acceptedRanges(exchange.header('accept') ?? '');
+  return ranges.some(({ range, isAccepted }) => range === 'text/html' && isAccepted);
 }
 
 /** Returns the 404 page for browsers. The page does not quote the requested path. */

@@ -1,3 +1,5 @@
+import { acceptedRanges } from '../../core/http/accepted-ranges.ts';
+
 export const JSON_TYPE = 'application/json';
 export const EVENT_STREAM = 'text/event-stream';
 /** The Accept header that the protocol's package demands of every client. */
@@ -11,14 +13,10 @@ export interface McpFormats {
   readonly isStreamNamed: boolean;
 }
 
-/** Reads an Accept header (RFC 9110, 12.5.1). A client without the header accepts everything. */
+/** Reads an Accept header. A client without the header accepts everything. */
 export function mcpFormats(accept: string | undefined): McpFormats {
   if (accept === undefined || accept.trim() === '') return { json: true, stream: true, isStreamNamed: false };
-  const ranges = accept.split(',').map((part) => {
-    const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
-    const quality = parameters.map((one) => /^q\s*=\s*([\d.]+)$/.exec(one)?.[1]).find((one) => one !== undefined);
-    return { range, isAccepted: quality === undefined || Number(quality) > 0 };
-  });
+  const ranges = acceptedRanges(accept);
   // The most specific range decides.
   const accepts = (type: string): boolean =>
     [type, `${type.split('/', 1).join('')}/*`, '*/*']

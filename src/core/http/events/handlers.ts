@@ -9,6 +9,7 @@ import { Wakeup } from '../../runtime/wakeup.ts';
 import { pageLink } from '../../schema/page-link.ts';
 import { readQuery } from '../../schema/query-parameters.ts';
 import { streamQuery } from '../../schema/stream-query.ts';
+import { acceptedRanges } from '../accepted-ranges.ts';
 import type { Answer, LiveAnswer } from '../answer.ts';
 import { unauthorized } from '../api-keys.ts';
 import type { Exchange } from '../exchange.ts';
@@ -57,10 +58,10 @@ export function eventHandlers(source: EventSource) {
  * send one expect JSON.
  */
 function streamForm(accept = ''): StreamForm | undefined {
-  const type = accept.split(';', 1)[0]?.trim().toLowerCase();
-  if (accept.includes(',')) return undefined;
-  if (type === TYPES.sse) return 'sse';
-  return type === TYPES.ndjson ? 'ndjson' : undefined;
+  const [first, second] = acceptedRanges(accept);
+  if (second !== undefined || !first?.isAccepted) return undefined;
+  if (first.range === TYPES.sse) return 'sse';
+  return first.range === TYPES.ndjson ? 'ndjson' : undefined;
 }
 
 async function stream({ openStream }: EventSource, exchange: Exchange, form: StreamForm): Promise<Answer> {

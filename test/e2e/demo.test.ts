@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -86,6 +86,18 @@ describe('the demo', () => {
     const refused = await sh(process.execPath, [MAIN, 'demo', '--config-dir', real]).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('is not the configuration of a demo') });
     expect(readdirSync(real)).toEqual(['config.toml']);
+  });
+
+  test.each([
+    ['home/Library/Messages/chat.db', 'unable to open database file'],
+    ['bin/osascript', 'EISDIR: '],
+  ])('whose %s cannot be written does not start, and says so in a sentence', async (file, reason) => {
+    const dir = temporaryFolder();
+    mkdirSync(join(dir, file), { recursive: true });
+    const started = sh(process.execPath, [MAIN, 'demo', '--dir', dir, '--port', '0'], { env: { HOME: folder } });
+    const sentence = `Postern does not start: a file in ${dir} cannot be used: ${reason}`;
+    await expect(started).rejects.toMatchObject({ code: 78, stderr: expect.stringContaining(sentence) });
+    await expect(started).rejects.not.toMatchObject({ stderr: expect.stringContaining('    at ') });
   });
 
   test('prints lines that work when they are pasted: watch, list, send', async () => {

@@ -150,6 +150,9 @@ async function isPosternAt(url: string): Promise<boolean> {
 /** Codes of a full or failing disk, and of a file or port that another program holds: a later start may succeed. */
 const MAY_PASS = /^(SQLITE_(FULL|IOERR|BUSY|LOCKED)|ENOSPC|EDQUOT|EIO|EADDRINUSE|EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN)/;
 
+/** Codes of a file that a disk or its rights keep this user from reading or writing. */
+const UNUSABLE_FILE = /^(SQLITE_|(ENOSPC|EDQUOT|EFBIG|EIO|EROFS|EACCES|EPERM|EISDIR|ENOTDIR|ELOOP)$)/;
+
 /** Returns the exit code, the sentence and the advice for a known failure to start; undefined for any other failure. */
 async function startRefusal(
   error: unknown,
@@ -183,20 +186,20 @@ async function startRefusal(
         details: [`Set another server.host in ${path}.`],
       };
     case 'EACCES':
-      if ((error as { syscall?: unknown }).syscall !== 'listen') return undefined;
+      if ((error as { syscall?: unknown }).syscall !== 'listen') break;
       return {
         exitCode: EXIT.config,
         sentence: `Postern does not start: this user is not permitted to listen on port ${port}.`,
         details: [`Set a server.port above 1023 in ${path}.`],
       };
-    default:
-      if (errorCode(error)?.startsWith('SQLITE_') !== true) return undefined;
-      return {
-        exitCode: MAY_PASS.test(errorCode(error) ?? '') ? EXIT.unavailable : EXIT.config,
-        sentence: `Postern does not start: state.db in ${config.dir} cannot be used: ${(error as Error).message}.`,
-        details: ['Check the disk, and who owns that folder and its files.'],
-      };
   }
+  const code = errorCode(error) ?? '';
+  if (!UNUSABLE_FILE.test(code)) return undefined;
+  return {
+    exitCode: MAY_PASS.test(code) ? EXIT.unavailable : EXIT.config,
+    sentence: `Postern does not start: a file in ${config.dir} cannot be used: ${(error as Error).message}.`,
+    details: ['Check the disk, and who owns that folder and its files.'],
+  };
 }
 
 async function takenPort(

@@ -102,9 +102,9 @@ export class SimulatedMac {
     });
     await new Promise<void>((resolve, reject) => {
       child.stdout.once('data', () => resolve());
-      child.once('exit', (code) => reject(new Error(`the simulated Messages ended with ${code}: ${words}`)));
+      child.once('close', (code) => reject(lastError(words) ?? new Error(`the simulated Messages ended with ${code}`)));
     });
-    child.removeAllListeners('exit');
+    child.removeAllListeners('close');
   }
 
   /**
@@ -199,3 +199,10 @@ exec "$@"
 exec ffmpeg -nostdin -v error -protocol_whitelist file -i "$5" -vn -c:a aac -f ipod "$6"
 `,
 } as const;
+
+/** Returns the error with which a program of Node.js ended, from what it printed; undefined if it printed none. */
+function lastError(printed: string): Error | undefined {
+  const message = /^\w*Error: (.+)$/m.exec(printed)?.[1];
+  if (message === undefined) return undefined;
+  return Object.assign(new Error(message, { cause: printed }), { code: /^ {2}code: '(\w+)'/m.exec(printed)?.[1] });
+}

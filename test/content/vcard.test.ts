@@ -41,6 +41,10 @@ test('cards cost a row no more than its budget, however many lines and cards it 
   const budget = new RowBudget();
   const phones = Array.from({ length: 30 }, () => contactOf(card(...numbers(9000)), budget)?.phones ?? []).flat();
   expect(phones.length).toBeLessThan(20_000);
+  const quoted = Array.from({ length: 1900 }, (_, at) => `TEL;QUOTED-PRINTABLE:=2B${at}`);
+  expect(contactOf(card(...quoted))?.phones.length).toBeLessThan(1800);
+  expect(contactOf(card(`FN;QUOTED-PRINTABLE:${'=41'.repeat(120_000)}`))).not.toHaveProperty('name');
+  expect(contactOf(card(`FN:Ana`, `ORG:${'a;'.repeat(100)}`))?.organization).toBe(Array(20).fill('a').join(', '));
   const long = contactOf(card(`FN:${'x'.repeat(60_000)}`, `EMAIL:${'y'.repeat(5000)}`, 'TEL:1'));
   expect(long).toMatchObject({ emails: [], phones: ['1'] });
 });

@@ -107,7 +107,7 @@ function attachmentContentOf(
   budget: RowBudget,
 ): Partial<AttachmentDetails> {
   const beginning = (most: number): Buffer | undefined =>
-    snapshot.isRowLeftOut ? undefined : beginningOf(snapshot.database.parts.path, file.path, most);
+    snapshot.isRowLeftOut ? undefined : beginningOf(snapshot, file.path, most);
   const { width, height, transcript: spoken } = runs.get(file.guid) ?? {};
   const known = spoken === undefined ? file : { ...file, transcript: spoken };
   const values = addedValues(snapshot.database.schema.decodedColumns.file, row, (blob) => snapshot.storedBlob(blob));
@@ -132,16 +132,18 @@ export const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constant
 
 /**
  * Returns up to `bytes` bytes from the beginning of a file of Messages. Returns undefined for any other file, and for a
- * file that is only in iCloud: it occupies no blocks, and opening it would download it.
+ * file that is only in iCloud: it occupies no blocks, and opening it would download it. Also returns undefined if the
+ * bytes exceed the limits of this read.
  */
-function beginningOf(databasePath: string, path: string | null, bytes: number): Buffer | undefined {
+function beginningOf(snapshot: Snapshot, path: string | null, bytes: number): Buffer | undefined {
   let file: number | undefined;
   try {
-    const found = located(databasePath, path);
+    const found = located(snapshot.database.parts.path, path);
     if (found === undefined) return undefined;
     const { size, blocks, nlink } = found.stats;
     // The path may be a hard link to chat.db. Opening and closing it here would drop SQLite's locks on chat.db.
     if (!found.stats.isFile() || nlink !== 1 || size === 0 || blocks === 0) return undefined;
+    if (!snapshot.mayDecode(Math.min(bytes, size))) return undefined;
     file = openSync(found.path, READ_PLAINLY);
     if (!fstatSync(file).isFile()) return undefined;
     const buffer = Buffer.alloc(Math.min(bytes, size));

@@ -52,6 +52,7 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
   const { attachments, ...content } = hasFiles
     ? withAttachments(snapshot, message, found?.content, budget)
     : { attachments: [] };
+  snapshot.spendSteps(budget.spent);
   const details: Omit<MessageDetails, 'sentence'> = {
     service: toText(row[at.service]) || null,
     kind: kindOf(row, found?.kind),

@@ -35,9 +35,15 @@ export const STYLE_GROUP = 43;
  */
 export const MAX_LARGE_BYTES = 4_194_304;
 /**
- * Maximum total bytes of content blobs that one read decodes: as much as a hundred drawings. Only an attack exceeds it.
+ * Maximum total bytes of content that one read decodes, from blobs and files: as much as a hundred drawings. Only an
+ * attack exceeds it.
  */
 const MAX_CONTENT_BYTES = 16_777_216;
+/**
+ * Number of steps (`RowBudget`) after which one read decodes no more content: those of two hundred contact cards with
+ * pictures, or of a thousand links. Only an attack exceeds it.
+ */
+const MAX_CONTENT_STEPS = 200_000;
 
 /**
  * Caches chats and handles for one state of the database, so that each is read once instead of once per row. Discarded
@@ -57,6 +63,7 @@ export class Snapshot {
 
   #largeBytesLeft = MAX_LARGE_BYTES;
   #contentBytesLeft = MAX_CONTENT_BYTES;
+  #contentStepsLeft = MAX_CONTENT_STEPS;
   #leftOut = 0;
   #isRowLeftOut = false;
 
@@ -66,13 +73,17 @@ export class Snapshot {
     this.spellings = new Spellings(database);
   }
 
-  /** Begins a read. Allows it to decode `MAX_LARGE_BYTES` of large bodies and `MAX_CONTENT_BYTES` of content blobs. */
+  /**
+   * Begins a read. Allows it to decode `MAX_LARGE_BYTES` of large bodies, and `MAX_CONTENT_BYTES` of content blobs in
+   * about `MAX_CONTENT_STEPS`.
+   */
   beginRead(): void {
     this.#largeBytesLeft = MAX_LARGE_BYTES;
     this.#contentBytesLeft = MAX_CONTENT_BYTES;
+    this.#contentStepsLeft = MAX_CONTENT_STEPS;
   }
 
-  /** Number of content blobs that this snapshot left out so far, because a read had exhausted `MAX_CONTENT_BYTES`. */
+  /** Number of content blobs that this snapshot left out so far, because a read had exhausted a limit for all. */
   get leftOut(): number {
     return this.#leftOut;
   }
@@ -97,19 +108,31 @@ export class Snapshot {
   }
 
   /**
-   * Returns a selected content blob; undefined if it is missing or exceeds the bytes left for this read. Returns
+   * Returns a selected content blob; undefined if it is missing or exceeds the limits of this read. Returns
    * `too_large` if the query selected the blob's length in its place, or if the row's content is left out.
    */
   storedBlob(value: SqlValue | undefined): StoredBlob {
     if (typeof value === 'number') return 'too_large';
     if (typeof value !== 'object' || value === null) return undefined;
     if (this.#isRowLeftOut) return 'too_large';
-    if (value.length > this.#contentBytesLeft) {
-      this.#leftOut += 1;
-      return undefined;
+    return this.mayDecode(value.length) ? value : undefined;
+  }
+
+  /**
+   * Spends bytes of content of this read. Returns false, and counts the content as left out, if that exceeds a limit.
+   */
+  mayDecode(bytes: number): boolean {
+    if (this.#contentStepsLeft > 0 && bytes <= this.#contentBytesLeft) {
+      this.#contentBytesLeft -= bytes;
+      return true;
     }
-    this.#contentBytesLeft -= value.length;
-    return value;
+    this.#leftOut += 1;
+    return false;
+  }
+
+  /** Spends the steps of a row of this read. A row that was begun is decoded whole, so the last one may exceed them. */
+  spendSteps(steps: number): void {
+    this.#contentStepsLeft -= steps;
   }
 
   /**

@@ -123,7 +123,8 @@ export const contentMembersWith = <Added extends z.ZodRawShape>(added: Added) =>
     .optional()
     .meta({ description: 'Columns that exist but could not be decoded, or only in part.' }),
   content_left_out: z.literal(true).optional().meta({
-    description: 'Content is missing because the list had already decoded 16 MiB. To get it, read this message alone.',
+    description:
+      'Content is missing because the list had already decoded as much as it may. To get it, read this message alone.',
   }),
 });
 

@@ -5,6 +5,11 @@ import { distinct, present, RowBudget } from '../../core/chatdb/public.ts';
 export const MAX_CARD_BYTES = 65_536;
 /** Maximum number of lines that are read: a card of that size with a picture has 900. */
 const MAX_LINES = 2000;
+/** Maximum number of fields of a name or an organization that are read. A name has five. */
+const MAX_FIELDS = 20;
+/** Steps for a quoted-printable value, whose charset takes a decoder. Its characters take more. */
+const QUOTED_STEPS = 10;
+const QUOTED_CHARACTERS_A_STEP = 16;
 
 interface CardLine {
   readonly name: string;
@@ -13,20 +18,20 @@ interface CardLine {
 
 /**
  * Returns the contact in a vCard; undefined if the text is not a vCard. Spends a step of the budget for each line, and
- * omits what exceeds the budget: a message can have many cards.
+ * the characters of values before it decodes these. Omits what exceeds the budget: a message can have many cards.
  */
 export function contactOf(text: string, budget = new RowBudget()): ContactCard | undefined {
   const lines = linesOf(text, budget);
   if (lines === undefined) return undefined;
-  const first = (name: string): string | undefined => lines.find((line) => line.name === name)?.value;
+  const first = (name: string): string => budget.shown(lines.find((line) => line.name === name)?.value) ?? '';
   const isShown = (value: string): boolean => value !== '' && budget.shown(value) !== undefined;
   const all = (name: string): readonly string[] =>
-    distinct(lines.filter((line) => line.name === name).map(({ value }) => unescaped(value))).filter(isShown);
+    distinct(lines.filter((line) => line.name === name && isShown(line.value)).map(({ value }) => unescaped(value)));
   const [last, given, middle] = fieldsOf(first('N'));
-  const name = unescaped(first('FN') ?? '') || [given, middle, last].filter(Boolean).join(' ');
+  const name = unescaped(first('FN')) || [given, middle, last].filter(Boolean).join(' ');
   const organization = fieldsOf(first('ORG')).filter(Boolean).join(', ');
   return {
-    ...present({ name: budget.shown(name || undefined), organization: budget.shown(organization || undefined) }),
+    ...present({ name: name || undefined, organization: organization || undefined }),
     // vCard 4 may have a URI (RFC 6350, 6.4.1).
     phones: distinct(all('TEL').map((value) => value.replace(/^tel:/i, ''))),
     emails: all('EMAIL'),
@@ -41,8 +46,8 @@ export function locationOf(text: string, budget = new RowBudget()): LocationPin 
   const lines = linesOf(text, budget);
   if (lines === undefined) return undefined;
   const value = (name: string): string | undefined => {
-    const found = lines.find((line) => line.name === name)?.value;
-    return found === undefined ? undefined : budget.shown(unescaped(found) || undefined);
+    const found = budget.shown(lines.find((line) => line.name === name)?.value);
+    return found === undefined ? undefined : unescaped(found) || undefined;
   };
   const url = value('URL');
   return present({ name: value('FN'), ...coordinatesIn(url), url }) ?? {};
@@ -61,7 +66,7 @@ function coordinatesIn(url = ''): Pick<LocationPin, 'latitude' | 'longitude'> {
  * vCard. A line that begins with a space or a tab continues the previous one.
  */
 function linesOf(text: string, budget: RowBudget): readonly CardLine[] | undefined {
-  const lines = withoutQuoting(budget.items(text.split(/\r?\n/, MAX_LINES)))
+  const lines = withoutQuoting(budget.items(text.split(/\r?\n/, MAX_LINES)), budget)
     .join('\n')
     .replace(/\n[ \t]/g, '')
     .split('\n');
@@ -75,7 +80,7 @@ function linesOf(text: string, budget: RowBudget): readonly CardLine[] | undefin
 }
 
 /** Decodes the quoted-printable values of vCard 2.1. Each of their lines but the last ends with `=`. */
-function withoutQuoting(lines: readonly string[]): readonly string[] {
+function withoutQuoting(lines: readonly string[], budget: RowBudget): readonly string[] {
   const decodedLines: string[] = [];
   let at = 0;
   while (at < lines.length) {
@@ -84,7 +89,9 @@ function withoutQuoting(lines: readonly string[]): readonly string[] {
     const parts = [line.slice(property.length)];
     if (/;(?:ENCODING=)?QUOTED-PRINTABLE/i.test(property)) {
       while (parts.at(-1)?.endsWith('=') && at < lines.length) parts.push(lines[at++] ?? '');
-      decodedLines.push(property + decodedValue(parts.map((part) => part.replace(/=$/, '')).join(''), property));
+      const value = parts.map((part) => part.replace(/=$/, '')).join('');
+      const steps = QUOTED_STEPS + Math.ceil(value.length / QUOTED_CHARACTERS_A_STEP);
+      if (budget.step(steps)) decodedLines.push(property + decodedValue(value, property));
     } else decodedLines.push(line);
   }
   return decodedLines;
@@ -109,7 +116,7 @@ function decoded(bytes: Buffer, charset: string | undefined): string {
 
 /** Splits a value at its semicolons and returns the fields, without escapes. */
 function fieldsOf(value = ''): readonly string[] {
-  return value.split(/(?<!\\);/).map(unescaped);
+  return value.split(/(?<!\\);/, MAX_FIELDS).map(unescaped);
 }
 
 function unescaped(value: string): string {

@@ -34,12 +34,19 @@ const BYTES_A_STEP = 256;
 export class RowBudget {
   /** A field of its own, because decoders count each step. */
   #steps: number;
+  readonly #most: number;
   readonly #left: Record<Cost, number> = { ...LIMITS };
   readonly #undecoded = new Set<ContentColumn>();
   #column: ContentColumn | undefined;
 
   constructor(steps = MAX_STEPS) {
     this.#steps = steps;
+    this.#most = steps;
+  }
+
+  /** Number of steps that were spent so far. */
+  get spent(): number {
+    return this.#most - this.#steps;
   }
 
   /** Spends steps. Returns false, and names the column that is being decoded, if the budget has fewer left. */

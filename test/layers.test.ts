@@ -86,7 +86,7 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   '@modelcontextprotocol/server': ['features/mcp'],
   pino: ['runtime'],
   'pino-pretty': ['runtime'],
-  commander: ['cli', 'core', 'features'],
+  commander: ['cli', 'features'],
   plist: ['installer'],
   'node-mac-permissions': ['mac'],
   preact: ['features/console'],

@@ -1,5 +1,4 @@
-import type { Command } from 'commander';
-import type { Runs } from './cli/declaration.ts';
+import type { ProgramCommand } from './cli/declaration.ts';
 import type { Served } from './cli/service-connection.ts';
 import type { Config, Section } from './config/config.ts';
 import type { SettingTable, ValuesOf } from './config/setting.ts';
@@ -40,7 +39,7 @@ export interface Feature<Table extends SettingTable = SettingTable> extends Reso
   /** Loads the tools of MCP, at the first request of an MCP client. */
   readonly tools?: () => Promise<readonly Tool[]>;
   /** Declares the commands of the command line. The code of a command is loaded when it runs. */
-  commands?(program: Command, runs: Runs): void;
+  commands?(program: ProgramCommand): void;
   /** Returns how other programs are set up for this feature. `values` is undefined if the configuration is unknown. */
   clients?(
     key: ClientSetup,

@@ -1,15 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 import type { ClientContext } from '../../src/core/cli/client-context.ts';
-import { isServing } from '../../src/core/cli/declaration.ts';
 import { declareProgram } from '../../src/core/cli/program.ts';
 import { FEATURES } from '../../src/features/list.ts';
 import { MAIN } from '../support/postern.ts';
 import { BARE_ENVIRONMENT } from '../support/temporary.ts';
 
 const CONTEXT = { features: FEATURES, version: '0' } as unknown as ClientContext;
-const program = declareProgram(CONTEXT, () => async () => {});
-const serving = program.commands.filter(isServing).map((command) => command.name());
+const program = declareProgram(CONTEXT, async () => {});
+const serving = program.commands.filter(({ isServing }) => isServing).map((command) => command.name());
 const REPORT = "process.on('exit', () => console.log('threads ' + process.env.UV_THREADPOOL_SIZE))";
 
 /** Returns the number of libuv's threads that the program chooses; `undefined` for libuv's own choice. */

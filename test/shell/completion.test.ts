@@ -13,7 +13,7 @@ import { PLAIN } from '../support/plain-context.ts';
 
 const program = declareProgram(
   { ...PLAIN, version: '0', features: FEATURES } as unknown as ClientContext,
-  () => async () => {},
+  async () => {},
 );
 const HIDDEN = ['run', 'complete', 'check-database'];
 

@@ -13,7 +13,7 @@ const CONTEXT = {
 } as unknown as ClientContext;
 
 async function mistake(line: string): Promise<readonly [string, string]> {
-  const program = declareProgram(CONTEXT, () => async () => {});
+  const program = declareProgram(CONTEXT, async () => {});
   const failure = await program.parseAsync(['node', 'postern', ...line.split(' ')]).then(
     () => undefined,
     (error: CommanderError) => error,
@@ -43,7 +43,7 @@ test.each([
 });
 
 test('each command that takes free text says how to write one that begins with a dash', async () => {
-  const program = declareProgram(CONTEXT, () => async () => {});
+  const program = declareProgram(CONTEXT, async () => {});
   const commands = program.commands.flatMap((one) => [one, ...one.commands]);
   const free = commands.flatMap((command) => {
     const at = command.registeredArguments.findIndex((one) => /^(?:text|query|words|name)$/.test(one.name()));
@@ -71,7 +71,7 @@ test('help is named for the command that was meant', async () => {
 });
 
 test('the help of export verify names no option of an export', () => {
-  const program = declareProgram(CONTEXT, () => async () => {});
+  const program = declareProgram(CONTEXT, async () => {});
   const verify = program.commands.find((command) => command.name() === 'export')?.commands[0];
   const help = verify?.helpInformation() ?? '';
   expect(help).toMatch(/^Usage: postern export verify /);

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { SETTINGS } from '../config/settings.ts';
 import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../model/event.ts';
 import { decodeOffset } from '../model/offset.ts';
@@ -8,51 +8,77 @@ import type { Served } from './service-connection.ts';
 import { maxAgeSeconds } from './since.ts';
 
 /**
- * Makes the action of a command from `load`, which is called when the command is used. `load` returns a function, which
- * receives the command's arguments, its options and the context. The function returns the exit code; without a result,
- * the command exits with 0.
+ * Loads the code of a command: a function, which receives the command's arguments, its options and `last`. It returns
+ * the exit code; without a result, the command exits with 0.
  */
-export type Runs = <Given extends unknown[]>(
-  load: () => Promise<
-    (...given: [...Given, options: never, context: ClientContext]) => number | Promise<number> | Promise<void>
-  >,
-) => (...given: unknown[]) => Promise<void>;
+type Load<Given extends unknown[], Last> = () => Promise<
+  (...given: [...Given, options: never, last: Last]) => number | Promise<number> | Promise<void>
+>;
+
+/** Runs the code of `command`. The last two of the values `given` by commander are its options and the command. */
+export type StartCommand = (
+  command: ProgramCommand,
+  load: Load<unknown[], ClientContext>,
+  given: unknown[],
+) => Promise<void>;
+
+/** A command of Postern. Its code is loaded when it runs. */
+export class ProgramCommand extends Command {
+  declare readonly commands: readonly ProgramCommand[];
+  readonly #run: StartCommand;
+  /** The examples at the end of its help. */
+  samples: readonly string[] = [];
+  /** True if the command runs until a signal stops it. */
+  isServing = false;
+
+  constructor(name: string | undefined, run: StartCommand) {
+    super(name);
+    this.#run = run;
+  }
+
+  override createCommand(name?: string): ProgramCommand {
+    return new ProgramCommand(name, this.#run);
+  }
+
+  examples(...lines: readonly string[]): this {
+    this.samples = lines;
+    const title = lines.length === 1 ? 'Example:' : 'Examples:';
+    const text = ['', title, ...lines.map((line) => `  ${line}`), '', 'Exit codes: postern --help'].join('\n');
+    return this.addHelpText('after', text);
+  }
+
+  /** Makes the command run what `load` returns, with the context. */
+  runs<Given extends unknown[]>(load: Load<Given, ClientContext>): this {
+    return this.action((...given) => this.#run(this, load as Load<unknown[], ClientContext>, given));
+  }
+
+  /** Like `runs`, but with a connected service. Any failure becomes a sentence and an exit code. */
+  asks<Given extends unknown[]>(load: Load<Given, Served>): this {
+    return this.runs(async () => {
+      const [command, { withService }] = await Promise.all([load(), import('./service-connection.ts')]);
+      return (...all: [...Given, options: ConnectionOptions, context: ClientContext]): Promise<number> => {
+        const [options, context] = all.slice(-2) as [never, ClientContext];
+        return withService(options, context, (service) => command(...(all.slice(0, -2) as Given), options, service));
+      };
+    });
+  }
+}
 
 /** The groups of commands in the help. */
 export const SERVICE_COMMANDS = 'Run and manage the service:';
 export const CLIENT_COMMANDS = 'Use the running service:';
 
-const serving = new WeakSet<Command>();
-
 /**
  * Marks a command that runs until a signal stops it. Being stopped counts as its success (decision A3), even while it
  * is still starting.
  */
-export function servesUntilStopped(command: Command): Command {
-  serving.add(command);
+export function servesUntilStopped(command: ProgramCommand): ProgramCommand {
+  command.isServing = true;
   return command;
 }
 
-export const isServing = (command: Command): boolean => serving.has(command);
-
-/**
- * Makes the command receive a connected service in place of the context. Any failure becomes a sentence and an exit
- * code.
- */
-export function served<Given extends unknown[]>(
-  load: () => Promise<(...given: [...Given, options: never, service: Served]) => Promise<number> | Promise<void>>,
-) {
-  return async () => {
-    const [command, { withService }] = await Promise.all([load(), import('./service-connection.ts')]);
-    return (...all: [...Given, options: ConnectionOptions, context: ClientContext]): Promise<number> => {
-      const [options, context] = all.slice(-2) as [never, ClientContext];
-      return withService(options, context, (service) => command(...(all.slice(0, -2) as Given), options, service));
-    };
-  };
-}
-
 /** Adds the options of every command that talks to the service. */
-export function connected(command: Command, { json = true } = {}): Command {
+export function connected(command: ProgramCommand, { json = true } = {}): ProgramCommand {
   const made = command
     .option('--demo', 'the service of postern demo')
     .option('--url <address>', 'URL of the service (environment: POSTERN_URL)', nonEmpty)
@@ -61,14 +87,8 @@ export function connected(command: Command, { json = true } = {}): Command {
 }
 
 /** Returns the group of commands with this name. Several features may add commands to one group. */
-export function groupOf(program: Command, name: string): Command {
+export function groupOf(program: ProgramCommand, name: string): ProgramCommand {
   return program.commands.find((command) => command.name() === name) ?? program.command(name);
-}
-
-/** Returns the examples at the end of a command's help. */
-export function helpExamples(...lines: readonly string[]): string {
-  const title = lines.length === 1 ? 'Example:' : 'Examples:';
-  return ['', title, ...lines.map((line) => `  ${line}`), '', 'Exit codes: postern --help'].join('\n');
 }
 
 // Parsers of option values. They throw InvalidArgumentError for invalid values. Commander prints the error's message
@@ -130,7 +150,7 @@ export function eventTypes(flags: string, description: string): Option {
 }
 
 /** Adds the options that choose events. */
-export function withFilters(command: Command): Command {
+export function withFilters(command: ProgramCommand): ProgramCommand {
   return command
     .option(
       '--conversation <conversation>',

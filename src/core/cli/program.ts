@@ -1,6 +1,5 @@
-import { Command } from 'commander';
 import type { ClientContext } from './client-context.ts';
-import { CLIENT_COMMANDS, nonEmpty, type Runs, SERVICE_COMMANDS } from './declaration.ts';
+import { CLIENT_COMMANDS, nonEmpty, ProgramCommand, SERVICE_COMMANDS, type StartCommand } from './declaration.ts';
 import { EXIT_CODE_HELP } from './exit-codes.ts';
 import { declareHostCommands } from './host-commands.ts';
 
@@ -11,8 +10,8 @@ Examples:
   postern send +15550100 Hello      send through the service on this machine`;
 
 /** Declares all commands. A command's code is loaded only when it runs. */
-export function declareProgram(context: ClientContext, runs: Runs): Command {
-  const program = new Command('postern')
+export function declareProgram(context: ClientContext, run: StartCommand): ProgramCommand {
+  const program = new ProgramCommand('postern', run)
     .description('A local gateway to Apple Messages: REST, WebSocket and signed webhooks.')
     .version(context.version)
     .option('--config-dir <folder>', 'where config.toml and state.db are', nonEmpty)
@@ -25,8 +24,8 @@ export function declareProgram(context: ClientContext, runs: Runs): Command {
     .addHelpText('after', `${EXIT_CODE_HELP}\n${EXAMPLES}`)
     .exitOverride();
   program.commandsGroup(SERVICE_COMMANDS);
-  declareHostCommands(program, runs);
+  declareHostCommands(program);
   program.commandsGroup(CLIENT_COMMANDS);
-  for (const feature of context.features) feature.commands?.(program, runs);
+  for (const feature of context.features) feature.commands?.(program);
   return program;
 }

@@ -1,8 +1,8 @@
-import type { Command, CommanderError } from 'commander';
+import type { CommanderError } from 'commander';
 import { isAppError } from '../model/errors.ts';
 import type { ClientContext } from './client-context.ts';
 import { EXIT } from './context.ts';
-import { isServing, type Runs } from './declaration.ts';
+import type { StartCommand } from './declaration.ts';
 import { printable } from './output/text.ts';
 import { declareProgram } from './program.ts';
 import { usageMistake } from './usage-mistake.ts';
@@ -20,17 +20,13 @@ export async function runProgram(
   beforeCommand: () => Promise<void>,
 ): Promise<number> {
   let exitCode: number = EXIT.ok;
-  const runs: Runs =
-    (load) =>
-    async (...given) => {
-      // The last two arguments from commander are the command's options and the command itself.
-      const command = given.at(-1) as Command;
-      if (!isServing(command)) await beforeCommand();
-      const options = command.optsWithGlobals();
-      const start = (await load()) as (...given: unknown[]) => Promise<number | undefined>;
-      exitCode = (await start(...given.slice(0, -2), options, context)) ?? EXIT.ok;
-    };
-  const program = declareProgram(context, runs);
+  const run: StartCommand = async (command, load, given) => {
+    if (!command.isServing) await beforeCommand();
+    const options = command.optsWithGlobals();
+    const start = (await load()) as (...given: unknown[]) => Promise<number | undefined>;
+    exitCode = (await start(...given.slice(0, -2), options, context)) ?? EXIT.ok;
+  };
+  const program = declareProgram(context, run);
   try {
     await program.parseAsync(VERSION_WORDS.has(argv[2] ?? '') ? [...argv.slice(0, 2), '--version'] : argv);
     return exitCode;

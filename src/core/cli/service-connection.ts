@@ -61,7 +61,7 @@ export interface Served extends ClientContext {
 export async function withService(
   options: ConnectionOptions,
   context: ClientContext,
-  work: (service: Served) => Promise<number> | Promise<void>,
+  work: (service: Served) => number | Promise<number> | Promise<void>,
 ): Promise<number> {
   return reportRefusal(options, context, () => {
     context.progress('Waiting for Postern');
@@ -89,7 +89,7 @@ export async function withService(
 export async function reportRefusal(
   options: ConnectionOptions,
   context: Context,
-  work: () => Promise<number> | Promise<void>,
+  work: () => number | Promise<number> | Promise<void>,
 ): Promise<number> {
   try {
     const code = await work();

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { gathered, helpExamples, nonEmpty, SERVICE_COMMANDS } from '../../core/cli/declaration.ts';
+import { gathered, nonEmpty, SERVICE_COMMANDS } from '../../core/cli/declaration.ts';
 import { SINCE_FORMS, sinceTime } from '../../core/cli/since.ts';
 import { feature } from '../../core/feature.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -9,7 +9,7 @@ export const archive = feature({
   name: 'archive',
   // Adds names of people, and a version of each attachment that every browser can show.
   needs: ['contacts', 'media'],
-  commands(program, runs) {
+  commands(program) {
     const time = (value: string): number => sinceTime(value, systemClock.now());
     const command = program
       .command('export')
@@ -36,15 +36,12 @@ export const archive = feature({
       .addOption(new Option('--html <which>', 'pages to read in a browser (on)').choices(['on', 'off']))
       .option('--demo', 'the messages of postern demo')
       .option('--json', 'as JSON')
-      .addHelpText(
-        'after',
-        helpExamples(
-          'postern export --out ~/Documents/Messages',
-          "postern export --out ~/Ana --conversation 'Ana Silva' --since 2026-01-01",
-          'postern export verify ~/Documents/Messages',
-        ),
+      .examples(
+        'postern export --out ~/Documents/Messages',
+        "postern export --out ~/Ana --conversation 'Ana Silva' --since 2026-01-01",
+        'postern export verify ~/Documents/Messages',
       )
-      .action(runs(async () => (await import('./export-command.ts')).exportMessages));
+      .runs(async () => (await import('./export-command.ts')).exportMessages);
     const check = command
       .command('verify')
       .description('Check every line and every file of an archive; exits with 65 if anything was changed.')
@@ -55,8 +52,8 @@ export const archive = feature({
       )
       .option('--demo', 'with --against-chat-db: compare with the messages of postern demo')
       .option('--json', 'as JSON')
-      .addHelpText('after', helpExamples('postern export verify ~/Documents/Messages'))
-      .action(runs(async () => (await import('./export-verify-command.ts')).verify));
+      .examples('postern export verify ~/Documents/Messages')
+      .runs(async () => (await import('./export-verify-command.ts')).verify);
     // Hides the options of `export` in the help of `export verify`, where they have no effect.
     check.configureHelp({
       ...check.configureHelp(),

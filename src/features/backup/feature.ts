@@ -1,11 +1,11 @@
 import { Argument } from 'commander';
-import { helpExamples, SERVICE_COMMANDS } from '../../core/cli/declaration.ts';
+import { SERVICE_COMMANDS } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 
 /** Writes the configuration and the state to one file, and restores them. Each feature says what must not survive. */
 export const backup = feature({
   name: 'backup',
-  commands(program, runs) {
+  commands(program) {
     program
       .command('backup')
       .helpGroup(SERVICE_COMMANDS)
@@ -13,8 +13,8 @@ export const backup = feature({
       .addArgument(new Argument('<file>', 'the file to write'))
       .option('--force', 'replace the file if it exists')
       .option('--demo', 'the configuration of postern demo')
-      .addHelpText('after', helpExamples('postern backup ~/postern.backup'))
-      .action(runs(async () => (await import('./backup-command.ts')).backupCommand));
+      .examples('postern backup ~/postern.backup')
+      .runs(async () => (await import('./backup-command.ts')).backupCommand);
     program
       .command('restore')
       .helpGroup(SERVICE_COMMANDS)
@@ -22,7 +22,7 @@ export const backup = feature({
       .addArgument(new Argument('<file>', 'a file that postern backup wrote'))
       .option('--force', 'replace an existing configuration and state')
       .option('--demo', 'the configuration of postern demo')
-      .addHelpText('after', helpExamples('postern restore ~/postern.backup'))
-      .action(runs(async () => (await import('./restore-command.ts')).restore));
+      .examples('postern restore ~/postern.backup')
+      .runs(async () => (await import('./restore-command.ts')).restore);
   },
 });

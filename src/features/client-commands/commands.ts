@@ -1,15 +1,13 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import {
   connected,
   count,
   eventTypes,
   gathered,
-  helpExamples,
   nonEmpty,
-  type Runs,
+  type ProgramCommand,
   rowOrOffset,
   secondsUpTo,
-  served,
 } from '../../core/cli/declaration.ts';
 import { maxAgeSeconds, SINCE_FORMS, sinceTime } from '../../core/cli/since.ts';
 import { SERVICE_CHOICES } from '../../core/model/send-service.ts';
@@ -22,19 +20,19 @@ const WAIT_STATES = ['sent', 'delivered', 'read'] as const;
 export type WaitState = (typeof WAIT_STATES)[number];
 
 /** Declares the commands that talk to a running service. */
-export function declareClientCommands(program: Command, runs: Runs): void {
+export function declareClientCommands(program: ProgramCommand): void {
   connected(program.command('status'))
     .description('Show the state of the running service; exits with 69 while it cannot read Messages.')
-    .addHelpText('after', helpExamples('postern status', 'postern status --json | jq .newest_row'))
-    .action(runs(served(async () => (await import('./status-command.ts')).status)));
-  declareSend(program, runs);
-  declareLists(program, runs);
-  declareTail(program, runs);
-  declareAttachmentCommands(program, runs);
-  declareWebhookCommands(program, runs);
+    .examples('postern status', 'postern status --json | jq .newest_row')
+    .asks(async () => (await import('./status-command.ts')).status);
+  declareSend(program);
+  declareLists(program);
+  declareTail(program);
+  declareAttachmentCommands(program);
+  declareWebhookCommands(program);
 }
 
-function declareSend(program: Command, runs: Runs): void {
+function declareSend(program: ProgramCommand): void {
   connected(program.command('send'))
     .description('Send a message.')
     .argument('<recipient>', 'a phone number, an e-mail address, a conversation id, or a name', nonEmpty)
@@ -56,33 +54,27 @@ function declareSend(program: Command, runs: Runs): void {
       new Option('--wait <state>', 'wait for this state; exits with 1 if the send failed').choices(WAIT_STATES),
     )
     .option('--timeout <seconds>', 'how long --wait waits (60); exits with 124 after that', secondsUpTo(3600))
-    .addHelpText(
-      'after',
-      helpExamples(
-        "postern send +15550100 'On my way'",
-        "postern send 'Ana Silva' 'On my way'",
-        'uptime | postern send ana@example.com -',
-        'postern send +15550100 --attach photo.jpg',
-        'postern send +15550100 --markdown - < notes.md',
-        "postern send +15550100 'Alarm!' --wait delivered",
-        "postern send +15550100 'Happy birthday!' --at 'tomorrow 08:00'",
-      ),
+    .examples(
+      "postern send +15550100 'On my way'",
+      "postern send 'Ana Silva' 'On my way'",
+      'uptime | postern send ana@example.com -',
+      'postern send +15550100 --attach photo.jpg',
+      'postern send +15550100 --markdown - < notes.md',
+      "postern send +15550100 'Alarm!' --wait delivered",
+      "postern send +15550100 'Happy birthday!' --at 'tomorrow 08:00'",
     )
-    .action(runs(served(async () => (await import('./send-command.ts')).send)));
+    .asks(async () => (await import('./send-command.ts')).send);
 }
 
 /** Declares the commands that list what Messages has. */
-function declareLists(program: Command, runs: Runs): void {
+function declareLists(program: ProgramCommand): void {
   connected(program.command('conversations'))
     .description('List conversations, most recent first.')
     .argument('[words...]', 'only those whose name, number or people contain every word')
     .option('--limit <number>', 'maximum number (50)', count)
     .option('--unread', 'only those with unread messages')
-    .addHelpText(
-      'after',
-      helpExamples('postern conversations --limit 5', 'postern conversations garden', 'postern conversations --unread'),
-    )
-    .action(runs(served(async () => (await import('./conversations-command.ts')).conversations)));
+    .examples('postern conversations --limit 5', 'postern conversations garden', 'postern conversations --unread')
+    .asks(async () => (await import('./conversations-command.ts')).conversations);
   connected(program.command('messages'))
     .description('List the newest messages, oldest at the top. With --json the newest comes first.')
     .argument('[conversation]', 'the conversation: its id, address or name')
@@ -99,19 +91,16 @@ function declareLists(program: Command, runs: Runs): void {
     )
     .option('--limit <number>', 'maximum number (20)', count)
     .option('--details', 'with --json: add what each message contains')
-    .addHelpText(
-      'after',
-      helpExamples(
-        'postern messages +15550100 --limit 5',
-        "postern messages --person 'Ana Silva'",
-        "postern messages 'Ana Silva' --since yesterday",
-        "postern messages --since 2h --json | jq -r '.[].body'",
-      ),
+    .examples(
+      'postern messages +15550100 --limit 5',
+      "postern messages --person 'Ana Silva'",
+      "postern messages 'Ana Silva' --since yesterday",
+      "postern messages --since 2h --json | jq -r '.[].body'",
     )
-    .action(runs(served(async () => (await import('./messages-command.ts')).messages)));
+    .asks(async () => (await import('./messages-command.ts')).messages);
 }
 
-function declareTail(program: Command, runs: Runs): void {
+function declareTail(program: ProgramCommand): void {
   connected(program.command('tail'))
     .description('Print events as they happen. Reconnects by itself and misses nothing.')
     .argument('[conversation]', 'only this conversation: its id, address or name', nonEmpty)
@@ -126,24 +115,21 @@ function declareTail(program: Command, runs: Runs): void {
     .option('--no-junk', 'skip what Messages hides: spam, promotions, codes of services')
     .addOption(eventTypes('--type <type>', 'only events of this type; may be repeated'))
     .option('--exec <command>', 'run this command for each event, with the event as JSON on stdin', nonEmpty)
-    .addHelpText(
-      'after',
-      helpExamples(
-        'postern tail',
-        'postern tail --changes',
-        'postern tail --type message.received --json | jq -r .data.body',
-        "postern tail 'Ana Silva' --exec 'jq -r .data.body >> ana.txt'",
-      ),
+    .examples(
+      'postern tail',
+      'postern tail --changes',
+      'postern tail --type message.received --json | jq -r .data.body',
+      "postern tail 'Ana Silva' --exec 'jq -r .data.body >> ana.txt'",
     )
-    .action(runs(served(async () => (await import('./tail-command.ts')).tail)));
+    .asks(async () => (await import('./tail-command.ts')).tail);
 }
 
 /** Declares `postern attachments`, which saves attachments of messages and uploads files to send. */
-function declareAttachmentCommands(program: Command, runs: Runs): void {
+function declareAttachmentCommands(program: ProgramCommand): void {
   const attachments = program
     .command('attachments')
     .description('Save attachments of messages, and upload files to send.')
-    .addHelpText('after', helpExamples('postern attachments get 1204', 'postern attachments upload photo.jpg'));
+    .examples('postern attachments get 1204', 'postern attachments upload photo.jpg');
   connected(attachments.command('get'))
     .description('Write an attachment of a message to a file.')
     .argument('<message>', 'the id of the message', nonEmpty)
@@ -151,19 +137,13 @@ function declareAttachmentCommands(program: Command, runs: Runs): void {
     .option('--out <file>', 'the file to write (in this folder, named like the attachment)', nonEmpty)
     .addOption(new Option('--as <form>', 'convert it').choices(['jpeg', 'm4a']))
     .option('--max <pixels>', 'maximum length of the longer side of a picture', count)
-    .addHelpText(
-      'after',
-      helpExamples(
-        'postern attachments get 1204',
-        'postern attachments get 1204 1 --as jpeg --max 1568 --out photo.jpg',
-      ),
-    )
-    .action(runs(served(async () => (await import('./attachments-commands.ts')).getAttachment)));
+    .examples('postern attachments get 1204', 'postern attachments get 1204 1 --as jpeg --max 1568 --out photo.jpg')
+    .asks(async () => (await import('./attachments-commands.ts')).getAttachment);
   connected(attachments.command('upload'))
     .description('Upload a file and print the id to send it with. postern send --attach does both.')
     .argument('<file>', 'the file', nonEmpty)
-    .addHelpText('after', helpExamples('postern attachments upload photo.jpg'))
-    .action(runs(served(async () => (await import('./attachments-commands.ts')).uploadAttachment)));
+    .examples('postern attachments upload photo.jpg')
+    .asks(async () => (await import('./attachments-commands.ts')).uploadAttachment);
 }
 
 function attachmentIndex(value: string): number {

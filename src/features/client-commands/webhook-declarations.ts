@@ -1,13 +1,11 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import {
   connected,
   eventTypes,
   gathered,
-  helpExamples,
   nonEmpty,
-  type Runs,
+  type ProgramCommand,
   rowOrOffset,
-  served,
   withFilters,
 } from '../../core/cli/declaration.ts';
 import { INCLUDES } from '../../core/model/include.ts';
@@ -16,64 +14,55 @@ import { FAILURE_MODES } from '../../core/model/webhook.ts';
 const ID = 'the id, the beginning of it, or the name';
 
 /** The commands for webhooks: settings and deliveries. */
-export function declareWebhookCommands(program: Command, runs: Runs): void {
+export function declareWebhookCommands(program: ProgramCommand): void {
   const webhooks = program
     .command('webhooks')
     .description('List, add, change, test and replay webhooks.')
-    .addHelpText(
-      'after',
-      helpExamples(
-        'postern webhooks',
-        'postern webhooks add https://example.net/hook --secret-file secret.txt --on-failure hold',
-      ),
+    .examples(
+      'postern webhooks',
+      'postern webhooks add https://example.net/hook --secret-file secret.txt --on-failure hold',
     );
   connected(webhooks.command('list', { isDefault: true }))
     .description('List the webhooks (the default).')
-    .addHelpText('after', helpExamples('postern webhooks list --json'))
-    .action(runs(served(async () => (await import('./webhooks-commands.ts')).listWebhooks)));
-  declareSettings(webhooks, runs);
+    .examples('postern webhooks list --json')
+    .asks(async () => (await import('./webhooks-commands.ts')).listWebhooks);
+  declareSettings(webhooks);
   connected(webhooks.command('deliveries'))
     .description('List the delivery that a webhook holds, then its last 100 deliveries.')
     .argument('<webhook>', ID, nonEmpty)
-    .addHelpText('after', helpExamples('postern webhooks deliveries 3f2a'))
-    .action(runs(served(async () => (await import('./webhooks-commands.ts')).listDeliveries)));
+    .examples('postern webhooks deliveries 3f2a')
+    .asks(async () => (await import('./webhooks-commands.ts')).listDeliveries);
   connected(webhooks.command('test'))
     .description('Send a test event and print the receiver’s response; exits with 1 if it failed.')
     .argument('<webhook>', ID, nonEmpty)
-    .addHelpText('after', helpExamples('postern webhooks test 3f2a'))
-    .action(runs(served(async () => (await import('./webhooks-commands.ts')).testWebhook)));
+    .examples('postern webhooks test 3f2a')
+    .asks(async () => (await import('./webhooks-commands.ts')).testWebhook);
   connected(webhooks.command('retry'))
     .description('Try a held delivery now and print how it ended; exits with 1 if it failed again, or none is held.')
     .argument('<webhook>', ID, nonEmpty)
-    .addHelpText('after', helpExamples("postern webhooks retry 'My receiver'"))
-    .action(runs(served(async () => (await import('./webhooks-commands.ts')).retryWebhook)));
+    .examples("postern webhooks retry 'My receiver'")
+    .asks(async () => (await import('./webhooks-commands.ts')).retryWebhook);
   connected(webhooks.command('replay'))
     .description('Redeliver all events after a row, or dropped events; or skip undelivered events.')
     .argument('<webhook>', ID, nonEmpty)
     .option('--after <row>', 'the row id or offset to go back to; 0 for all', rowOrOffset)
     .option('--dropped', 'deliver dropped events, before the next event')
     .option('--latest', 'skip everything undelivered and continue with the next event')
-    .addHelpText(
-      'after',
-      helpExamples('postern webhooks replay 3f2a --after 1200', 'postern webhooks replay 3f2a --dropped'),
-    )
-    .action(runs(served(async () => (await import('./webhooks-commands.ts')).replayWebhook)));
+    .examples('postern webhooks replay 3f2a --after 1200', 'postern webhooks replay 3f2a --dropped')
+    .asks(async () => (await import('./webhooks-commands.ts')).replayWebhook);
 }
 
-function declareSettings(webhooks: Command, runs: Runs): void {
+function declareSettings(webhooks: ProgramCommand): void {
   settings(connected(webhooks.command('add')))
     .description('Register a webhook. It receives events from now on.')
     .argument('<url>', 'the URL that events are posted to')
     .option('--paused', 'deliver nothing until it is resumed')
-    .addHelpText(
-      'after',
-      helpExamples(
-        'postern webhooks add http://127.0.0.1:8080/hook --event message.received',
-        "postern webhooks add https://n8n.example/webhook/messages --headers-file headers.txt --conversation 'Ana Silva'",
-        'postern webhooks add http://127.0.0.1:8080/hook --event message.updated --event message.removed',
-      ),
+    .examples(
+      'postern webhooks add http://127.0.0.1:8080/hook --event message.received',
+      "postern webhooks add https://n8n.example/webhook/messages --headers-file headers.txt --conversation 'Ana Silva'",
+      'postern webhooks add http://127.0.0.1:8080/hook --event message.updated --event message.removed',
     )
-    .action(runs(served(async () => (await import('./webhook-settings-commands.ts')).addWebhook)));
+    .asks(async () => (await import('./webhook-settings-commands.ts')).addWebhook);
   settings(connected(webhooks.command('edit')))
     .description('Change the given settings of a webhook. It keeps all others, and its position.')
     .argument('<webhook>', ID, nonEmpty)
@@ -82,19 +71,16 @@ function declareSettings(webhooks: Command, runs: Runs): void {
     .option('--no-secret', 'remove the secret: deliveries are not signed')
     .option('--remove-header <name>', 'remove this header; may be repeated', gathered)
     .option('--no-filter', 'remove the filter: events of all conversations and senders')
-    .addHelpText(
-      'after',
-      helpExamples(
-        'postern webhooks edit 3f2a --to https://example.net/new-hook',
-        'postern webhooks edit 3f2a --secret-file new.txt',
-      ),
+    .examples(
+      'postern webhooks edit 3f2a --to https://example.net/new-hook',
+      'postern webhooks edit 3f2a --secret-file new.txt',
     )
-    .action(runs(served(async () => (await import('./webhook-settings-commands.ts')).editWebhook)));
+    .asks(async () => (await import('./webhook-settings-commands.ts')).editWebhook);
   connected(webhooks.command('show'))
     .description('Show the settings and the state of a webhook.')
     .argument('<webhook>', ID, nonEmpty)
-    .addHelpText('after', helpExamples('postern webhooks show 3f2a'))
-    .action(runs(served(async () => (await import('./webhook-settings-commands.ts')).showWebhook)));
+    .examples('postern webhooks show 3f2a')
+    .asks(async () => (await import('./webhook-settings-commands.ts')).showWebhook);
   for (const change of ['pause', 'resume'] as const) {
     connected(webhooks.command(change))
       .description(
@@ -103,20 +89,18 @@ function declareSettings(webhooks: Command, runs: Runs): void {
           : 'Resume a webhook. It then receives all events since the pause.',
       )
       .argument('<webhook>', ID, nonEmpty)
-      .addHelpText('after', helpExamples(`postern webhooks ${change} 3f2a`))
-      .action(
-        runs(served(async () => (await import('./webhook-settings-commands.ts')).pauseWebhook.bind(null, change))),
-      );
+      .examples(`postern webhooks ${change} 3f2a`)
+      .asks(async () => (await import('./webhook-settings-commands.ts')).pauseWebhook.bind(null, change));
   }
   connected(webhooks.command('remove'))
     .description('Remove a webhook, so that nothing more is sent to it.')
     .argument('<webhook>', ID, nonEmpty)
-    .addHelpText('after', helpExamples('postern webhooks remove 3f2a'))
-    .action(runs(served(async () => (await import('./webhooks-commands.ts')).removeWebhook)));
+    .examples('postern webhooks remove 3f2a')
+    .asks(async () => (await import('./webhooks-commands.ts')).removeWebhook);
 }
 
 /** Adds the settings that can be given when a webhook is added or changed. */
-function settings(command: Command): Command {
+function settings(command: ProgramCommand): ProgramCommand {
   return withFilters(command)
     .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))
     .option('--name <name>', 'what to call it', nonEmpty)

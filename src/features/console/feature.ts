@@ -1,4 +1,4 @@
-import { connected, helpExamples } from '../../core/cli/declaration.ts';
+import { connected } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 import { CONSOLE_PROBLEMS } from './problems.ts';
 
@@ -14,10 +14,10 @@ export const consoleFeature = feature({
   handlers: async () => (await import('./handlers.ts')).signInHandlers(),
   document: async () => (await import('./document.ts')).DOCUMENT,
   pages: async (isHub) => (await import('./pages.ts')).consolePages(isHub),
-  commands(program, runs) {
+  commands(program) {
     connected(program.command('open'), { json: false })
       .description('Open the console in a browser, signed in.')
-      .addHelpText('after', helpExamples('postern open', 'postern open --demo'))
-      .action(runs(async () => (await import('./open-command.ts')).open));
+      .examples('postern open', 'postern open --demo')
+      .runs(async () => (await import('./open-command.ts')).open);
   },
 });

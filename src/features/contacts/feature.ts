@@ -1,4 +1,4 @@
-import { connected, count, helpExamples, served } from '../../core/cli/declaration.ts';
+import { connected, count } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 import { finding, ok } from '../../core/model/finding.ts';
 import type { ContactsHealth } from './ports.ts';
@@ -17,13 +17,13 @@ export const contacts = feature({
   },
   handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
-  commands(program, runs) {
+  commands(program) {
     connected(program.command('people'))
       .description('List the people you have conversations with, each with all their addresses.')
       .argument('[words...]', 'only those whose name or addresses contain every word')
       .option('--limit <number>', 'maximum number (50), at most 200', count)
-      .addHelpText('after', helpExamples('postern people', 'postern people silva', "postern people --json | jq '.[0]'"))
-      .action(runs(served(async () => (await import('./people-command.ts')).people)));
+      .examples('postern people', 'postern people silva', "postern people --json | jq '.[0]'")
+      .asks(async () => (await import('./people-command.ts')).people);
   },
   isCapable: ({ isEnabled }) => isEnabled,
   shownToKeys: ({ state, message }: ContactsHealth): ContactsHealth => ({ state, message }),

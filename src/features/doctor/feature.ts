@@ -1,5 +1,5 @@
 import type { ClientContext } from '../../core/cli/client-context.ts';
-import { helpExamples, SERVICE_COMMANDS, secondsUpTo } from '../../core/cli/declaration.ts';
+import { SERVICE_COMMANDS, secondsUpTo } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 import type { ReportCommandOptions } from './cli/report-command.ts';
 
@@ -9,7 +9,7 @@ export const doctor = feature({
   routes: { runDiagnostics: { method: 'POST', path: '/diagnostics', key: 'header', access: 'owner' } },
   handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
-  commands(program, runs) {
+  commands(program) {
     program
       .command('doctor')
       .helpGroup(SERVICE_COMMANDS)
@@ -27,29 +27,24 @@ export const doctor = feature({
         'how long --mac-report and --send-to-me watch the messages database',
         secondsUpTo(120),
       )
-      .addHelpText(
-        'after',
-        helpExamples(
-          'postern doctor',
-          'postern doctor --json | jq \'.findings[] | select(.state == "problem")\'',
-          'postern doctor --mac-report > report.json',
-          'postern doctor --mac-report --send-to-me',
-        ),
+      .examples(
+        'postern doctor',
+        'postern doctor --json | jq \'.findings[] | select(.state == "problem")\'',
+        'postern doctor --mac-report > report.json',
+        'postern doctor --mac-report --send-to-me',
       )
-      .action(
-        runs(async () => async (options: ReportCommandOptions, context: ClientContext) => {
-          const isReport = options.macReport === true || options.sendToMe !== undefined;
-          return isReport
-            ? (await import('./cli/report-command.ts')).reportCommand(options, context)
-            : (await import('./cli/doctor-command.ts')).doctorCommand(options, context);
-        }),
-      );
+      .runs(async () => async (options: ReportCommandOptions, context: ClientContext) => {
+        const isReport = options.macReport === true || options.sendToMe !== undefined;
+        return isReport
+          ? (await import('./cli/report-command.ts')).reportCommand(options, context)
+          : (await import('./cli/doctor-command.ts')).doctorCommand(options, context);
+      });
     program
       .command('check-database', { hidden: true })
       .description('Check the database of Messages at this path, for postern doctor.')
       .argument('<path>', 'the path of chat.db')
-      .addHelpText('after', helpExamples('postern check-database ~/Library/Messages/chat.db'))
-      .action(runs(async () => (await import('./cli/database-check.ts')).checkDatabaseCommand));
+      .examples('postern check-database ~/Library/Messages/chat.db')
+      .runs(async () => (await import('./cli/database-check.ts')).checkDatabaseCommand);
   },
   async open(core) {
     const { openDiagnostics } = await import('./open.ts');

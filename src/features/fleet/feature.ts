@@ -21,9 +21,9 @@ export const fleet = feature({
     sequence INTEGER NOT NULL DEFAULT 0,
     late INTEGER NOT NULL DEFAULT 0
   ) STRICT;`,
-  commands(program, runs) {
-    declareHubCommand(program, runs);
-    declareFleetCommands(program, runs);
+  commands(program) {
+    declareHubCommand(program);
+    declareFleetCommands(program);
   },
   shown: async () => (await import('./shown.ts')).shownFleet,
   check: ({ changes, file }, config) =>

@@ -1,4 +1,4 @@
-import { connected, helpExamples } from '../../core/cli/declaration.ts';
+import { connected } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 import { quoted } from '../../core/model/command-words.ts';
 
@@ -7,14 +7,14 @@ export const imsg = feature({
   name: 'imsg',
   // Keeps copies of attachments for the programs that it serves.
   needs: ['media'],
-  commands(program, runs) {
+  commands(program) {
     connected(program.command('imsg'), { json: false })
       .description("Speak imsg's JSON-RPC over stdin and stdout, for programs such as OpenClaw.")
       .argument('[words...]', 'rpc, status or help, with the options of imsg')
       .allowUnknownOption()
       .helpOption(false)
-      .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern imsg rpc'))
-      .action(runs<[readonly string[]]>(async () => (await import('./imsg-command.ts')).imsgCommand));
+      .examples('POSTERN_API_KEY=postern_… postern imsg rpc')
+      .runs<[readonly string[]]>(async () => (await import('./imsg-command.ts')).imsgCommand);
   },
   clients({ secret, scopes, invocation }) {
     const needed = ['read', 'events', 'send'] as const;

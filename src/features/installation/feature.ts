@@ -1,10 +1,10 @@
-import { count, helpExamples, SERVICE_COMMANDS } from '../../core/cli/declaration.ts';
+import { count, SERVICE_COMMANDS } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 
 /** Puts Postern on this Mac, and controls the agent that launchd runs. */
 export const installation = feature({
   name: 'installation',
-  commands(program, runs) {
+  commands(program) {
     program
       .command('install')
       .helpGroup(SERVICE_COMMANDS)
@@ -13,15 +13,15 @@ export const installation = feature({
       )
       .option('--renew-runtime', 'also replace its private Node; the permissions must be granted again')
       .option('--no-wait', 'ask for the permissions once, and do not wait for them')
-      .addHelpText('after', helpExamples('postern install'))
-      .action(runs(async () => (await import('./install-command.ts')).install));
+      .examples('postern install')
+      .runs(async () => (await import('./install-command.ts')).install);
     program
       .command('uninstall')
       .helpGroup(SERVICE_COMMANDS)
       .description('Uninstall Postern from this Mac. The configuration is kept.')
       .option('--purge', 'also remove configuration, state, logs and granted permissions')
-      .addHelpText('after', helpExamples('postern uninstall --purge'))
-      .action(runs(async () => (await import('./uninstall-command.ts')).uninstall));
+      .examples('postern uninstall --purge')
+      .runs(async () => (await import('./uninstall-command.ts')).uninstall);
     const ORDERS = {
       start: 'Start the installed service, on a Mac.',
       stop: 'Stop the installed service until the next login, on a Mac.',
@@ -32,8 +32,8 @@ export const installation = feature({
         .command(order)
         .helpGroup(SERVICE_COMMANDS)
         .description(description)
-        .addHelpText('after', helpExamples(`postern ${order}`))
-        .action(runs(async () => (await import('./agent-command.ts')).control.bind(null, order)));
+        .examples(`postern ${order}`)
+        .runs(async () => (await import('./agent-command.ts')).control.bind(null, order));
     }
     program
       .command('logs')
@@ -43,7 +43,7 @@ export const installation = feature({
       .option('-n, --lines <number>', 'how many lines to begin with (50)', count)
       .option('--errors', 'what it wrote to stderr, such as a crash')
       .option('--json', 'the JSON lines of the file, unchanged')
-      .addHelpText('after', helpExamples('postern logs -f', 'postern logs --errors'))
-      .action(runs<[]>(async () => (await import('./logs-command.ts')).logs));
+      .examples('postern logs -f', 'postern logs --errors')
+      .runs<[]>(async () => (await import('./logs-command.ts')).logs);
   },
 });

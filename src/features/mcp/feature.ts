@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { connected, helpExamples, rowOrOffset } from '../../core/cli/declaration.ts';
+import { connected, rowOrOffset } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 import { mcpClients } from './clients.ts';
 import { MCP_PROBLEMS } from './problems.ts';
@@ -37,7 +37,7 @@ export const mcp = feature({
   handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
   clients: (setup) => mcpClients(setup),
-  commands(program, runs) {
+  commands(program) {
     connected(program.command('mcp'), { json: false })
       .description('Serve MCP over stdin and stdout, for programs that start their tool servers themselves.')
       .option('--channel', 'pass incoming messages on to Claude Code, which answers with its tool "reply"')
@@ -46,8 +46,8 @@ export const mcp = feature({
           rowOrOffset,
         ),
       )
-      .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
-      .action(runs(async () => (await import('./cli/mcp-command.ts')).mcpCommand));
+      .examples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key')
+      .runs(async () => (await import('./cli/mcp-command.ts')).mcpCommand);
   },
   async open(core, settings) {
     const { openMcp } = await import('./open.ts');

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { connected, helpExamples, nonEmpty, served } from '../../core/cli/declaration.ts';
+import { connected, nonEmpty } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
@@ -39,21 +39,21 @@ export const scheduled = feature({
   handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
   tools: async () => (await import('./tools.ts')).TOOLS,
-  commands(program, runs) {
+  commands(program) {
     const command = program
       .command('scheduled')
       .description('List and cancel scheduled messages.')
-      .addHelpText('after', helpExamples('postern scheduled list', 'postern scheduled cancel 5a1f'));
+      .examples('postern scheduled list', 'postern scheduled cancel 5a1f');
     connected(command.command('list'))
       .description('List pending messages, soonest first, including those scheduled in Messages itself.')
       .addOption(new Option('--state <state>', 'only those in this state').choices(SCHEDULED_STATES))
-      .addHelpText('after', helpExamples('postern scheduled list --state missed'))
-      .action(runs(served(async () => (await import('./commands.ts')).listScheduled)));
+      .examples('postern scheduled list --state missed')
+      .asks(async () => (await import('./commands.ts')).listScheduled);
     connected(command.command('cancel'))
       .description('Cancel a scheduled message; fails if it is too late.')
       .argument('<id>', 'its id, or the beginning of it', nonEmpty)
-      .addHelpText('after', helpExamples('postern scheduled cancel 5a1f'))
-      .action(runs(served(async () => (await import('./commands.ts')).cancelScheduled)));
+      .examples('postern scheduled cancel 5a1f')
+      .asks(async () => (await import('./commands.ts')).cancelScheduled);
   },
   replaced: (state) => state.exec('UPDATE scheduled SET message_id = NULL'),
   restored: (state, nowMs) => endRestored(state, nowMs),

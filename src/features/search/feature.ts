@@ -1,4 +1,4 @@
-import { connected, count, helpExamples, served } from '../../core/cli/declaration.ts';
+import { connected, count } from '../../core/cli/declaration.ts';
 import { flag } from '../../core/config/setting.ts';
 import { feature } from '../../core/feature.ts';
 import type { SearchReport } from './ports.ts';
@@ -22,21 +22,18 @@ export const search = feature({
   routes: { searchMessages: { method: 'GET', path: '/search', key: 'header', access: ['read'] } },
   handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
-  commands(program, runs) {
+  commands(program) {
     connected(program.command('search'))
       .description('Search the texts of all messages, newest first. Needs search.enabled in config.toml.')
       .argument('[query...]', 'words, "a phrase", begin*, -without, from:, in:, has:attachment, after:, before:')
       .option('--limit <number>', 'maximum number (20)', count)
       .option('--status', 'show how much is indexed; on a terminal, keep showing it until the index is complete')
-      .addHelpText(
-        'after',
-        helpExamples(
-          'postern search dinner saturday',
-          `postern search '"see you" from:me after:2026-01-31 -work'`,
-          'postern search --status',
-        ),
+      .examples(
+        'postern search dinner saturday',
+        `postern search '"see you" from:me after:2026-01-31 -work'`,
+        'postern search --status',
       )
-      .action(runs(served<[readonly string[]]>(async () => (await import('./search-command.ts')).searchCommand)));
+      .asks<[readonly string[]]>(async () => (await import('./search-command.ts')).searchCommand);
   },
   isCapable: ({ isEnabled }) => isEnabled,
   shown: async () => (await import('./shown.ts')).shownSearch,

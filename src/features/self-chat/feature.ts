@@ -1,4 +1,4 @@
-import { connected, groupOf, helpExamples, nonEmpty, served } from '../../core/cli/declaration.ts';
+import { connected, groupOf, nonEmpty } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 import { forgetSelfChat } from './ended.ts';
 import { SELF_CHAT_PROBLEMS } from './problems.ts';
@@ -32,7 +32,7 @@ export const selfChat = feature({
   },
   handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
-  commands(program, runs) {
+  commands(program) {
     // Among the commands that decide.
     connected(groupOf(program, 'approvals').command('prove'))
       .description('Prove that a conversation is with yourself, so that you can approve sends there with a tapback.')
@@ -41,8 +41,8 @@ export const selfChat = feature({
         'the code that Postern sent there; without it, Postern sends a code and asks for it',
         nonEmpty,
       )
-      .addHelpText('after', helpExamples('postern approvals prove', 'postern approvals prove 482913'))
-      .action(runs(served(async () => (await import('./prove-command.ts')).proveSelfChat)));
+      .examples('postern approvals prove', 'postern approvals prove 482913')
+      .asks(async () => (await import('./prove-command.ts')).proveSelfChat);
   },
   replaced: (state) => forgetSelfChat(state),
   async open(core, { address }) {

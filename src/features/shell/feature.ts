@@ -1,29 +1,29 @@
 import { Argument } from 'commander';
-import { helpExamples, SERVICE_COMMANDS } from '../../core/cli/declaration.ts';
+import { SERVICE_COMMANDS } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 
 /** Completes command lines in shells, and prints the manual page. */
 export const shell = feature({
   name: 'shell',
-  commands(program, runs) {
+  commands(program) {
     program
       .command('completion')
       .helpGroup(SERVICE_COMMANDS)
       .description('Print the completion script of a shell.')
       .addArgument(new Argument('<shell>', 'the shell').choices(['zsh', 'bash', 'fish']))
-      .addHelpText('after', helpExamples('source <(postern completion zsh)', 'postern completion fish | source'))
-      .action(runs(async () => (await import('./completion-command.ts')).completion));
+      .examples('source <(postern completion zsh)', 'postern completion fish | source')
+      .runs(async () => (await import('./completion-command.ts')).completion);
     program
       .command('man')
       .helpGroup(SERVICE_COMMANDS)
       .description('Print the manual page. After make install, read it with: man postern')
-      .addHelpText('after', helpExamples('postern man > postern.1'))
-      .action(runs(async () => (await import('./man-command.ts')).man.bind(null, program)));
+      .examples('postern man > postern.1')
+      .runs(async () => (await import('./man-command.ts')).man.bind(null, program));
     program
       .command('complete', { hidden: true })
       .description('Print completions of the last word, for the completion scripts.')
       .argument('[words...]', 'the words of the line after the program')
-      .addHelpText('after', helpExamples("postern complete -- messages ''"))
-      .action(runs(async () => (await import('./complete-command.ts')).complete.bind(null, program)));
+      .examples("postern complete -- messages ''")
+      .runs(async () => (await import('./complete-command.ts')).complete.bind(null, program));
   },
 });

@@ -1,5 +1,6 @@
-import type { Command, Option } from 'commander';
+import type { Option } from 'commander';
 import type { Context } from '../../core/cli/context.ts';
+import type { ProgramCommand } from '../../core/cli/declaration.ts';
 import { EXIT_CODE_HELP } from '../../core/cli/exit-codes.ts';
 import { wrapped } from '../../core/cli/output/text.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -23,14 +24,14 @@ const SOURCE_COLUMNS = 66;
 const COMMON: readonly string[] = ['--demo', '--url', '--key-file', '--json'];
 
 /** `postern man`: prints the manual page. */
-export async function man(program: Command, _options: object, { version, stdout }: Context): Promise<void> {
+export async function man(program: ProgramCommand, _options: object, { version, stdout }: Context): Promise<void> {
   const day = new Date(systemClock.now()).toISOString().slice(0, 10);
   stdout(manualPage(program, { version, day, exitCodes: EXIT_CODE_HELP }).trimEnd());
 }
 
 /** Builds the manual page in the macros of man(7) from the declared commands. */
 export function manualPage(
-  program: Command,
+  program: ProgramCommand,
   { version, day, exitCodes }: { readonly version: string; readonly day: string; readonly exitCodes: string },
 ): string {
   return [
@@ -69,7 +70,7 @@ export function manualPage(
 }
 
 /** Returns the entries of a command and its subcommands. */
-function section(command: Command, before: string): readonly string[] {
+function section(command: ProgramCommand, before: string): readonly string[] {
   const path = `${before} ${command.name()}`;
   const beneath = visible(command);
   // Makes no entry for a command that only groups other commands.
@@ -77,23 +78,22 @@ function section(command: Command, before: string): readonly string[] {
   return [...own, ...beneath.flatMap((child) => section(child, path))];
 }
 
-function entry(command: Command, path: string): readonly string[] {
+function entry(command: ProgramCommand, path: string): readonly string[] {
   const given = command.registeredArguments.map((one) => {
     const name = `${one.name()}${one.variadic ? '...' : ''}`;
     return one.required ? `<${name}>` : `[${name}]`;
   });
-  const samples = examplesOf(command);
   return [
     `.SS ${argument([path, ...given].join(' '))}`,
     text(command.description()),
     ...command.registeredArguments.flatMap((one) => ['.TP', `.I ${argument(one.name())}`, text(one.description)]),
     ...command.options.filter(({ hidden, long }) => !hidden && !COMMON.includes(long ?? '')).flatMap(option),
-    ...(samples.length === 0 ? [] : ['.PP', '.nf', ...samples.map(escaped), '.fi']),
+    ...(command.samples.length === 0 ? [] : ['.PP', '.nf', ...command.samples.map(escaped), '.fi']),
   ];
 }
 
 /** Returns the options that all commands of the running service share. These are the options of `status`. */
-function serviceOptions(program: Command): readonly Option[] {
+function serviceOptions(program: ProgramCommand): readonly Option[] {
   return program.commands.find((one) => one.name() === 'status')?.options ?? [];
 }
 
@@ -102,22 +102,9 @@ function option({ flags, description, argChoices }: Option): readonly string[] {
   return ['.TP', `.B ${argument(flags)}`, text(description + choices)];
 }
 
-function visible(command: Command): readonly Command[] {
+function visible(command: ProgramCommand): readonly ProgramCommand[] {
   const shown = command.createHelp().visibleCommands(command);
-  return shown.filter((child) => child.name() !== 'help');
-}
-
-/** Returns the examples at the end of a command's help. */
-function examplesOf(command: Command): readonly string[] {
-  let help = '';
-  const usual = command.configureOutput();
-  command.configureOutput({ ...usual, writeOut: (part) => (help += part) }).outputHelp();
-  command.configureOutput(usual);
-  const lines = help.split('\n');
-  const first = lines.findIndex((line) => /^Examples?:$/.test(line)) + 1;
-  if (first === 0) return [];
-  const end = lines.findIndex((line, at) => at >= first && !/^ {2}\S/.test(line));
-  return lines.slice(first, end === -1 ? undefined : end).map((line) => line.trim());
+  return shown.filter((child): child is ProgramCommand => child.name() !== 'help');
 }
 
 /** Wraps sentences to a paragraph. */

@@ -1,10 +1,10 @@
-import { type Command, Help, InvalidArgumentError } from 'commander';
-import { count, helpExamples, nonEmpty, type Runs } from '../../core/cli/declaration.ts';
+import { Help, InvalidArgumentError } from 'commander';
+import { count, nonEmpty, type ProgramCommand } from '../../core/cli/declaration.ts';
 
 const OF_THE_SERVICE: ReadonlySet<string | undefined> = new Set(['--port', '--quiet', '--host', '--allow-network']);
 
 /** The commands that change the simulated Mac of a running demo. */
-export function declareDemoCommands(demo: Command, runs: Runs): void {
+export function declareDemoCommands(demo: ProgramCommand): void {
   const people = () => import('./demo-people-commands.ts');
   demo
     .command('say')
@@ -14,11 +14,8 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
     .option('--in <conversation>', 'the conversation, by its id or name', nonEmpty)
     .option('--attach <file>', 'a file to attach', nonEmpty)
     .option('--json', 'as JSON')
-    .addHelpText(
-      'after',
-      helpExamples("postern demo say +15550100 'ping'", "postern demo say +15550101 'Who is in?' --in Garden"),
-    )
-    .action(runs(async () => (await people()).say));
+    .examples("postern demo say +15550100 'ping'", "postern demo say +15550101 'Who is in?' --in Garden")
+    .runs(async () => (await people()).say);
   demo
     .command('react')
     .description('Let one of the people react to a message. Without --from, you react on another device.')
@@ -27,16 +24,16 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
     .option('--from <person>', 'an address or a name', nonEmpty)
     .option('--take-back', 'remove the reaction')
     .option('--json', 'as JSON')
-    .addHelpText('after', helpExamples('postern demo react 12 love --from +15550100'))
-    .action(runs(async () => (await people()).react));
+    .examples('postern demo react 12 love --from +15550100')
+    .runs(async () => (await people()).react);
   demo
     .command('edit')
     .description('Change the text of a message.')
     .argument('<message>', 'its id', count)
     .argument('<text>', 'the new text', nonEmpty)
     .option('--json', 'as JSON')
-    .addHelpText('after', helpExamples("postern demo edit 12 'I meant Saturday'"))
-    .action(runs(async () => (await people()).edit));
+    .examples("postern demo edit 12 'I meant Saturday'")
+    .runs(async () => (await people()).edit);
   const CHANGES = {
     unsend: 'Let the author of a message unsend it.',
     delete: 'Delete a message from this Mac.',
@@ -48,27 +45,27 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
       .description(description)
       .argument('<message>', 'its id', count)
       .option('--json', 'as JSON')
-      .addHelpText('after', helpExamples(`postern demo ${name} 12`))
-      .action(runs(async () => (await people()).change.bind(null, name)));
+      .examples(`postern demo ${name} 12`)
+      .runs(async () => (await people()).change.bind(null, name));
   }
   demo
     .command('fail')
     .description('Make the next sends fail.')
     .argument('[times]', 'how many (1)', atMost(100), 1)
     .option('--json', 'as JSON')
-    .addHelpText('after', helpExamples('postern demo fail', 'postern demo fail 3'))
-    .action(runs(async () => (await people()).fail));
+    .examples('postern demo fail', 'postern demo fail 3')
+    .runs(async () => (await people()).fail);
   demo
     .command('story')
     .description('Let the people tell their story again, from the beginning.')
     .option('--json', 'as JSON')
-    .addHelpText('after', helpExamples('postern demo story'))
-    .action(runs(async () => (await people()).story));
+    .examples('postern demo story')
+    .runs(async () => (await people()).story);
   demo
     .command('reset')
     .description('Forget everything that happened. The demo must not be running.')
-    .addHelpText('after', helpExamples('postern demo reset'))
-    .action(runs(async () => (await people()).reset));
+    .examples('postern demo reset')
+    .runs(async () => (await people()).reset);
   // Hides the options with which `postern demo` starts its service. They have no effect on a demo that is already
   // running.
   for (const command of demo.commands) {

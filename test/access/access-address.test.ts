@@ -18,6 +18,10 @@ describe('one spelling of an address', () => {
     ['＋１５５５０１００', ANA],
     ['+١٥٥٥٠١٠٠', ANA],
     ['\u202a+1\u00a0555\u20110100\u202c', ANA],
+    [' ana@example.org ', 'ana@example.org'],
+    ['+49 (0)30 12345', '+493012345'],
+    ['+44-(0)20 79460958', '+442079460958'],
+    ['+39 (0)6 12345678', '+390612345678'],
   ])('%s is %s', (typed, canonical) => {
     expect(rightsAddress(typed)).toBe(canonical);
     expect(rightsAddress(canonical)).toBe(canonical);

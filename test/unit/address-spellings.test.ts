@@ -64,7 +64,9 @@ describe('an address is the same person in every spelling', () => {
     ['+1 (555) 01-01', ['any;-;+15550101', 'any;-;+15550101(smsfp)']],
     ['+15550102', ['any;-;+15550102(filtered)']],
     ['+1 555 00 77', ['SMS;-;+15550077']],
+    ['+1 (0)5550077', ['SMS;-;+15550077']],
     [MAIL, ['iMessage;-;Cleo@Example.org']],
+    [` ${MAIL} `, ['iMessage;-;Cleo@Example.org']],
     ['800-275-2273', ['any;-;(800) 275-2273']],
     ['axbnk-s', ['any;-;AXBNK-S(smsft_fi)']],
   ])('%s means %j for search, rights and members', (address, ids) => {

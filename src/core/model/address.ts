@@ -14,6 +14,11 @@ const LONGEST_TAG = '(filtered)'.length;
  * direction.
  */
 const PUNCTUATION = /[\p{Zs}\p{Pd}\u2212().\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+/**
+ * The zero behind a country code in `+49 (0)30 12345`, which is dialled only inside the country. In Italy it is dialled
+ * from abroad too.
+ */
+const TRUNK_ZERO = /^(\+(?!39)\d{1,3}[\p{Zs}.-]?)\(0\)/u;
 const DIGITS = /^\+?[0-9]+$/;
 const ALL_ASCII = /^\p{ASCII}*$/u;
 
@@ -32,14 +37,15 @@ const ASCII = /^[\x20-\x7e]+$/;
 
 /**
  * Returns the form in which addresses are compared everywhere (decision AB3): without Apple's filter tags, a number
- * without punctuation and in ASCII digits, other text in lower case. Text that is not ASCII stays as it is.
+ * without punctuation and in ASCII digits, other text in lower case and without spaces around it. Text that is not
+ * ASCII stays as it is.
  */
 export function normalAddress(text: string): string {
   if (DIGITS.test(text)) return text;
   const address = withoutTags(text);
-  const number = asciiNumber(address.replace(PUNCTUATION, ''));
+  const number = asciiNumber(address.replace(TRUNK_ZERO, '$1').replace(PUNCTUATION, ''));
   if (DIGITS.test(number)) return number;
-  return ASCII.test(address) ? address.toLowerCase() : address;
+  return ASCII.test(address) ? address.trim().toLowerCase() : address;
 }
 
 /**

@@ -9,6 +9,7 @@ import { openEventLog } from './event-log.ts';
 import { capabilitiesOf, operationsIn } from './feature.ts';
 import type { Host } from './host.ts';
 import { RESOURCES } from './http/resources.ts';
+import { untilPublished } from './log/published.ts';
 import type { MacCaller } from './model/caller.ts';
 import { macCapabilities } from './model/capabilities.ts';
 import { ownerStatus } from './model/command-words.ts';
@@ -16,14 +17,17 @@ import type { Message } from './model/message.ts';
 import { namedReader } from './model/named-reader.ts';
 import { rowOffset } from './model/offset.ts';
 import { OWNER } from './model/owner.ts';
+import type { Log } from './model/ports/host-ports.ts';
 import type { DeliveryWatcher } from './model/webhook.ts';
 import { openBase, openMac } from './open-mac.ts';
-import { openKeptFiles, openSender } from './open-sender.ts';
 import type { Cleanup } from './runtime/cleanup.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
 import { eventSerializer } from './schema/event-json.ts';
-import { UPLOADS } from './sender/checked-attachments.ts';
+import { type AttachmentRules, UPLOADS } from './sender/checked-attachments.ts';
+import { KeptCopies } from './sender/kept-files.ts';
+import { osascript } from './sender/osascript.ts';
 import { OwnerSends } from './sender/owner-sends.ts';
+import { Sender } from './sender/sender.ts';
 import { UploadStore } from './state/upload-store.ts';
 import { webhookStore } from './state/webhooks-store.ts';
 import { openStatus, type StatusParts } from './status/open-status.ts';
@@ -175,4 +179,33 @@ function openOwner(core: Omit<Core, keyof CoreOwner>): CoreOwner {
     },
   };
   return { clockWatch, status, owner };
+}
+
+function attachmentRulesOf({ send, backend, dir }: Config): AttachmentRules {
+  return { roots: send.attachmentRoots, chatDbPath: backend.chatDbPath, configDir: dir };
+}
+
+/** Creates the sender, which drives Messages and then looks for the sent rows in chat.db. */
+function openSender(core: CoreBase & CoreMac & CoreEvents): Sender {
+  const { config, host, permissions, idempotency, sentRows: rows, feed, publisher, messages } = core;
+  // It stops while the Mac sleeps, so that sleep does not use up the time limit of a running script.
+  const clock = core.awake;
+  return new Sender({
+    messages: osascript({ path: config.backend.osascriptPath, clock, permission: permissions }),
+    rows,
+    idempotency,
+    clock,
+    log: host.log,
+    attachments: attachmentRulesOf(config),
+    details: (message) => messages.details(message),
+    published: (rowId) => untilPublished(rowId, { feed, clock, publish: () => publisher.publishPending() }),
+    ...(host.platform === 'darwin' && {
+      stagingFolder: join(host.homeFolder, 'Library/Messages/Attachments/Postern'),
+    }),
+  });
+}
+
+/** Opens the store for copies of the files that held and deferred sends attach. */
+function openKeptFiles(config: Config, log: Log): KeptCopies {
+  return new KeptCopies({ rules: attachmentRulesOf(config), log });
 }

@@ -5,10 +5,11 @@ import { decodeAttributedBody } from './attributed-body.ts';
 import { EDITED_BODY } from './body-sql.ts';
 import type { Chat } from './chat.ts';
 import { ENTRY_COLUMNS, instantAt, isoOf, MESSAGE_COLUMNS, STATUS_CODE, toText } from './columns.ts';
-import { editedBody } from './edited-body.ts';
+import { RowBudget } from './content/row-budget.ts';
+import { newestVersions, readSummaryInfo } from './content/summary-info.ts';
 import { accountAddress } from './own-addresses.ts';
 import { targetOf } from './reaction-target.ts';
-import type { Snapshot } from './snapshot.ts';
+import { isFilled, type Snapshot } from './snapshot.ts';
 import { type StoredAttachment, storedAttachments } from './stored-attachments.ts';
 
 const { at } = MESSAGE_COLUMNS;
@@ -185,4 +186,20 @@ function lineBreakAfter(text: string, at: number): number {
 function lineBreakBefore(text: string, at: number, start: number): number {
   if (at <= start || !isLineBreak(text.charCodeAt(at - 1))) return 0;
   return at - 1 > start && text.charCodeAt(at - 1) === 0x0a && text.charCodeAt(at - 2) === 0x0d ? 2 : 1;
+}
+
+/**
+ * Returns the newest text of an edited row: the one in attributedBody, else the last version of each part in
+ * message_summary_info. The column `text` can still hold the original (imsgcrawl, pull request 8), so it counts only if
+ * the row has no other text. Returns undefined if the newest text is unreadable.
+ */
+function editedBody(snapshot: Snapshot, rowId: number): string | undefined {
+  const [text, body, summary] = snapshot.database.get(snapshot.queries.editedBody, rowId) ?? [];
+  const blob = snapshot.largeBlob(body);
+  const current = blob && decodeAttributedBody(blob);
+  if (current !== undefined) return current;
+  const bytes = snapshot.largeBlob(summary);
+  const texts = newestVersions(bytes && readSummaryInfo(bytes, new RowBudget())).map((version) => version.text);
+  if (texts.length > 0) return texts.includes(null) ? undefined : texts.join('');
+  return isFilled(body) ? undefined : toText(text);
 }

@@ -21,7 +21,6 @@ import { messageOf } from './message.ts';
 import { costOfChats, isFast, MAX_ROWS_AT_ONCE, messagePage } from './message-page.ts';
 import { RecentConversations } from './recent-conversations.ts';
 import { rowIdOf } from './row-id.ts';
-import { type Lists, threadLists } from './thread-lists.ts';
 
 /**
  * Maximum number of conversations, including skipped ones, that the main thread reads for one list. Longer lists go to
@@ -153,4 +152,26 @@ export class ChatReader implements MessageReader {
       if (made?.fileId === this.#connection.fileId) this.#recent.restore(snapshot, made.order);
     });
   }
+}
+
+/** The methods of a `ListReader`, in this thread or in the reader thread. */
+type Lists = {
+  readonly [Method in Exclude<keyof ListReader, 'survey'>]: (
+    ...args: Parameters<ListReader[Method]>
+  ) => ReturnType<ListReader[Method]> | Promise<ReturnType<ListReader[Method]>>;
+};
+
+/** Returns the methods of the `ListReader` in the reader thread. */
+function threadLists(thread: ReaderThread<{ readonly lists: ListReader }>): Lists {
+  return {
+    messages: (query) => thread.call('lists', 'messages', query),
+    message: (...args) => thread.call('lists', 'message', ...args),
+    details: (message) => thread.call('lists', 'details', message),
+    reactionDetails: (reaction) => thread.call('lists', 'reactionDetails', reaction),
+    conversation: (...args) => thread.call('lists', 'conversation', ...args),
+    chats: () => thread.call('lists', 'chats'),
+    conversations: (query) => thread.call('lists', 'conversations', query),
+    listedConversations: (...args) => thread.call('lists', 'listedConversations', ...args),
+    order: () => thread.call('lists', 'order'),
+  };
 }

@@ -1,8 +1,10 @@
 import type { Row } from '../runtime/sqlite.ts';
 import { pathOfStored } from './attachment-place.ts';
 import { bodyAttachmentQueriesOf } from './attachment-sql.ts';
-import { namedAttachments } from './body-attachments.ts';
 import { ATTACHMENT_COLUMNS, toText } from './columns.ts';
+import { readAttributedText } from './content/attributed-runs.ts';
+import { RunReader } from './content/parts.ts';
+import { RowBudget } from './content/row-budget.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** An attachment that a message lists. */
@@ -76,4 +78,17 @@ function attachmentsInBody({ database, queries }: Snapshot, rowId: number): Read
  */
 function isLinkPreview(path: string): boolean {
   return path.toLowerCase().endsWith('.pluginpayloadattachment');
+}
+
+/**
+ * Returns the guids of the attachments that a body refers to, each with its name; undefined if the body is unreadable.
+ */
+function namedAttachments(body: Uint8Array): ReadonlyMap<string, string> | undefined {
+  const budget = new RowBudget();
+  const text = readAttributedText(body, budget);
+  if (text?.runs === undefined) return undefined;
+  const parts = new RunReader(budget).parts(text);
+  return new Map(
+    parts.flatMap(({ runs = [] }) => runs.map((run) => [run.attachment_guid ?? '', run.name ?? ''] as const)),
+  );
 }

@@ -1,11 +1,11 @@
-/** A range of media types in an Accept header, in lower case, without parameters. */
+/** A range of media types in an Accept header, or an encoding in Accept-Encoding, in lower case, without parameters. */
 interface AcceptedRange {
   readonly range: string;
   /** False for a quality of 0, which refuses the range. */
   readonly isAccepted: boolean;
 }
 
-/** Returns the ranges in an Accept header (RFC 9110, 12.5.1), in their order. */
+/** Returns what an Accept or Accept-Encoding header lists (RFC 9110, 12.5), in its order. */
 export function acceptedRanges(accept: string): readonly AcceptedRange[] {
   return accept.split(',').map((part) => {
     const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());

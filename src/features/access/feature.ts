@@ -1,6 +1,6 @@
 import { feature } from '../../core/feature.ts';
+import type { Sqlite } from '../../core/runtime/sqlite.ts';
 import { declareAccessCommands } from './commands.ts';
-import { endHeldSends, restoredKeys } from './ended.ts';
 import { ACCESS_PROBLEMS } from './problems.ts';
 import { ACCESS_TABLES } from './tables.ts';
 
@@ -40,3 +40,20 @@ export const access = feature({
     return openAccess(core);
   },
 });
+
+/**
+ * Ends held sends and erases their texts. The owner may approve and send them after the backup was made, and a restored
+ * service must not send them again.
+ */
+function endHeldSends(backup: Sqlite): void {
+  // A state database in which this feature never ran lacks its table.
+  if (backup.prepare("SELECT 1 FROM sqlite_master WHERE name = 'approval'").get() === undefined) return;
+  backup.exec(`PRAGMA secure_delete = ON;
+    UPDATE approval SET state = 'void', text = NULL, problem = 'restored' WHERE state IN ('held', 'approved')`);
+}
+
+/** Says how many keys a restored backup has. Somebody else may have made the backup, and know them. */
+function restoredKeys(state: Sqlite): readonly string[] {
+  const keys = Number(state.prepare('SELECT count(*) FROM api_key WHERE revoked_at IS NULL').get()?.[0]);
+  return keys === 0 ? [] : [`The backup has ${keys} limited ${keys === 1 ? 'key' : 'keys'}: \`postern keys list\``];
+}

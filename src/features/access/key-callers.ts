@@ -1,10 +1,12 @@
 import type { Core } from '../../core/core.ts';
 import { addedPeople, addedRules } from '../../core/details-part.ts';
 import { shownToKeys } from '../../core/feature.ts';
+import { mayCallBack } from '../../core/model/callback-hosts.ts';
 import type { Caller, EventView, MacCaller } from '../../core/model/caller.ts';
 import type { LogEntry } from '../../core/model/event.ts';
 import type { Message } from '../../core/model/message.ts';
 import { namedReader } from '../../core/model/named-reader.ts';
+import type { Reach } from '../../core/model/port.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { RowFeed } from '../../core/model/ports/feed-ports.ts';
 import type { CallerSender } from '../../core/model/ports/sending-ports.ts';
@@ -12,11 +14,10 @@ import { problem } from '../../core/model/problems.ts';
 import type { Audit } from './audit.ts';
 import { limitedFeed } from './limited-feed.ts';
 import type { LimitedKey } from './limited-key.ts';
-import { limitedNames } from './limited-names.ts';
+import { isListedAddress, limitedNames } from './limited-names.ts';
 import { limitedAttachments, limitedReader } from './limited-reader.ts';
 import { limitedWebhooks } from './limited-webhooks.ts';
 import { narrowed } from './narrowing.ts';
-import { reachOf } from './reach.ts';
 import { ReadableChats } from './readable.ts';
 import { sendRight } from './rights.ts';
 import { type ShownRows, shownRows } from './shown-messages.ts';
@@ -120,4 +121,32 @@ export class KeyCallers {
     };
     return limitedFeed(owner.feed, admits, () => key.stored);
   }
+}
+
+interface ReachParts {
+  readonly chats: ReadableChats;
+  /** Records what the key reads through the ports. */
+  readonly audit: Audit;
+  readonly shown: ShownRows;
+}
+
+/** Returns the reach of a key, by which features narrow their ports. */
+function reachOf(key: LimitedKey, { chats, audit, shown }: ReachParts): Reach {
+  const keyId = key.stored.id;
+  return {
+    keyId,
+    has: (scope) => key.stored.scopes.includes(scope),
+    mayRead: (conversation) => chats.has(conversation),
+    mayCallBack: (url) => mayCallBack(key.stored.callback_hosts, url),
+    noteCallback: (target, outcome) => audit.note({ keyId, action: 'webhook', target, outcome }),
+    lists: (address) => isListedAddress(key.stored, address),
+    readable: (ids) => chats.ids(ids),
+    conversations: () => (chats.isUnlisted ? undefined : chats.guids()),
+    closed: () => chats.closed(),
+    read(messages) {
+      const readable = chats.rows(messages, (message) => message);
+      audit.noteRead(keyId, 'read', new Set(readable.map((message) => message.conversation_id)));
+      return new Map(readable.map((message) => [message, narrowed(message, shown.message, chats)]));
+    },
+  };
 }

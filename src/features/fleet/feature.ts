@@ -1,7 +1,7 @@
+import { type ProgramCommand, servesUntilStopped } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 import type { StatusReport } from '../../core/model/status.ts';
 import type { FleetReport } from './agent/agent.ts';
-import { declareHubCommand } from './hub/commands.ts';
 import { FLEET_SETTINGS } from './settings.ts';
 import { declareFleetCommands } from './setup/commands.ts';
 
@@ -48,3 +48,14 @@ export const fleet = feature({
     return openAgent(core, values);
   },
 });
+
+/** The command that runs a hub. */
+function declareHubCommand(program: ProgramCommand): void {
+  servesUntilStopped(program.command('hub'))
+    .description(
+      'Run a hub: one gateway for the many Macs of a fleet. Any machine can run one, and a fleet can have several.',
+    )
+    .option('--supervised', 'for supervisors that restart the hub')
+    .examples('postern hub --config-dir ~/hub')
+    .runs(async () => (await import('./hub/hub-command.ts')).runHub);
+}

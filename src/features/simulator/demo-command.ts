@@ -12,7 +12,6 @@ import { quoted } from '../../core/model/command-words.ts';
 import { isLoopback } from '../../core/model/loopback.ts';
 import { assertSqlite } from '../../core/runtime/sqlite.ts';
 import { demoFeature } from './demo-feature.ts';
-import { demoPeople } from './demo-people.ts';
 import { SimulatedMac } from './mac.ts';
 
 export interface DemoOptions extends CommonOptions {
@@ -68,7 +67,7 @@ export async function demo(options: DemoOptions, context: HostContext): Promise<
         supervised: false,
         platform: 'simulated',
         homeFolder: mac.homeFolder,
-        more: [demoFeature(demoPeople(mac))],
+        more: [demoFeature(mac)],
         // Starts the simulated Mac only once this process has the lock. A second demo in the same folder then cannot
         // disturb the first.
         onLocked: () => mac.start(),

@@ -1,8 +1,8 @@
 import { type Feature, feature } from '../../core/feature.ts';
-import type { DemoPeople } from './demo-ports.ts';
+import type { SimulatedMac } from './mac.ts';
 
 /** Lets the console of a running demo control its simulated people. No document of the API mentions the routes. */
-export function demoFeature(people: DemoPeople): Feature {
+export function demoFeature(mac: SimulatedMac): Feature {
   return feature({
     name: 'demo',
     routes: {
@@ -10,7 +10,7 @@ export function demoFeature(people: DemoPeople): Feature {
       readInDemo: { method: 'POST', path: '/demo/read', key: 'header', access: 'owner' },
       reactInDemo: { method: 'POST', path: '/demo/react', key: 'header', access: 'owner' },
     },
-    handlers: async () => (await import('./handlers.ts')).demoHandlers(people),
+    handlers: async () => (await import('./handlers.ts')).demoHandlers(mac),
     open: () => ({ status: () => true }),
   });
 }

@@ -1,11 +1,12 @@
 import { appMessages } from '../../../../installer/app-messages.ts';
+import type { Diagnostics } from '../../../client/diagnostics-types.ts';
 import { isPosternError, type PosternClient, type PosternError } from '../../../client/postern-client.ts';
 import type { AssociatedRows } from '../../../core/model/associated-rows.ts';
 import { type Finding, fault, finding, ok, unsure } from '../../../core/model/finding.ts';
 import { LOCAL_NETWORK } from '../../../core/model/local-network.ts';
+import { accountState, accountTrouble, type MessagesAccount, SIGN_IN } from '../../../core/model/messages-account.ts';
 import type { PermissionReport } from '../../../core/model/ports/permissions-ports.ts';
 import type { StatusReport, WebhookSummary } from '../../../core/model/status.ts';
-import { accountFinding, askedAccount } from './account-finding.ts';
 
 /** The findings about the running service, and its state. */
 export interface Asked {
@@ -193,4 +194,22 @@ function permission({ name, state, detail }: PermissionReport, program: string, 
     `${detail} The permission is for ${program}.`,
     `System Settings, Privacy & Security, ${pane}. If it is on already, remove it from the list and add it again.`,
   );
+}
+
+const NAME = 'messages_account';
+
+/**
+ * Reports whether Messages is signed in, as the service found. This process does not ask Messages, because macOS would
+ * prompt for the terminal's permission.
+ */
+function askedAccount(accounts: Diagnostics['accounts'] | undefined): Finding {
+  if (accounts === undefined || 'error' in accounts) {
+    return unsure(NAME, 'Messages did not say whether it is signed in.');
+  }
+  return accountFinding(accountState(accounts));
+}
+
+function accountFinding(state: MessagesAccount['state']): Finding {
+  const trouble = accountTrouble(state);
+  return trouble === undefined ? ok(NAME, 'Messages is signed in to iMessage.') : fault(NAME, trouble, SIGN_IN);
 }

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('.', import.meta.url));
 
 /** The folders of packages. After `make run` those for building are only in the second. */
 const PACKAGES = [`${root}node_modules`, `${root}tools/node_modules`];
-const NOT_COMPILED = new Set(['.applescript', '.sql', '.html', '.css', '.js', '.svg', '.icns', '.bash', '.fish']);
+const NOT_COMPILED = /^(?:|\.(?:applescript|sql|jsonl|html|css|js|svg|icns|bash|fish))$/;
 /** Features that make more files for dist/ than the compiler does, each by its build.mjs. */
 const BUILDERS = readdirSync(`${root}src/features`)
   .map((name) => `./src/features/${name}/build.mjs`)
@@ -25,7 +25,7 @@ function copyAssets() {
   for (const folder of ['src', 'installer']) {
     cpSync(`${root}${folder}`, `${root}dist/${folder}`, {
       recursive: true,
-      filter: (path) => (extname(path) === '' || NOT_COMPILED.has(extname(path))) && !IS_OF_BROWSER.test(path),
+      filter: (path) => NOT_COMPILED.test(extname(path)) && !IS_OF_BROWSER.test(path),
     });
     writeFileSync(`${root}dist/${folder}/package.json`, '{"type": "module"}\n');
   }

@@ -137,6 +137,25 @@ test('the overview counts all dropped events, and every webhook in trouble', asy
   expect(said([])).toBe('3 of 3 behind: 6 dropped');
 });
 
+test('the overview says that a webhook keeps up only once it has delivered', async () => {
+  const { healthFacts } = (await import(modules.facts)) as {
+    healthFacts: (status: object, known: readonly object[]) => readonly Readonly<Record<string, string>>[];
+  };
+  const success = '2026-11-26T12:04:02Z';
+  const said = (...webhooks: readonly (readonly [state: string, success: string | null])[]): string => {
+    const all = webhooks.map(([state, at]) => ({ state, last_success_at: at }));
+    const status = { permissions: [], backend: {}, newest_event: { age_s: null }, webhooks: all };
+    const { tone, text, more } = healthFacts(status, []).find(({ name }) => name === 'Webhooks') ?? {};
+    return `${tone} ${text}: ${more}`;
+  };
+  expect(said()).toBe('off None: ');
+  expect(said(['healthy', null])).toBe('off No delivery yet: ');
+  expect(said(['healthy', success], ['healthy', null])).toBe('good 1 of 2 keep up: 1 without a delivery yet');
+  expect(said(['healthy', success], ['paused', success])).toBe('good 1 of 1 keep up: 1 paused');
+  expect(said(['paused', success])).toBe('off Paused: 1 paused');
+  expect(said(['failing', null], ['healthy', success])).toBe('warn 1 of 2 behind: ');
+});
+
 test('a time of another year is no longer than a list has room for', async () => {
   const { exactTimeOf } = (await import(modules.words)) as { exactTimeOf: (at: string) => string };
   expect(exactTimeOf('2019-10-30T10:59:59Z').length).toBeLessThanOrEqual(22);

@@ -6,6 +6,7 @@ import { counted, number, spanOf } from '../../../../core/model/figures.ts';
 import type { PermissionReport } from '../../../../core/model/ports/permissions-ports.ts';
 import { isBehind, type StatusReport, type WebhookSummary, webhookLabel } from '../../../../core/model/status.ts';
 import type { Verdict } from '../../../../core/model/verdict.ts';
+import { stateOf } from '../webhooks/webhook-words.ts';
 
 type Tone = Verdict['tone'] | 'off';
 
@@ -83,20 +84,27 @@ function webhooksFact({ webhooks }: StatusReport, known: readonly WebhookOvervie
   const behind = failing.filter(({ id }) => !hasNone.has(id)).length;
   const paused = webhooks.filter(({ state }) => state === 'paused').length;
   const active = webhooks.length - paused;
+  const proved = webhooks.filter((one) => stateOf(one)[0] === 'good').length;
+  const unproved = active - failing.length - proved;
   const dropped = webhooks.reduce((sum, one) => sum + (one.dropped ?? 0), 0);
   const what = behind === failing.length ? 'behind' : behind === 0 ? 'failing' : 'in trouble';
   return {
-    tone: webhooks.length === 0 ? 'off' : dropped > 0 ? 'bad' : failing.length > 0 ? 'warn' : 'good',
+    tone: dropped > 0 ? 'bad' : failing.length > 0 ? 'warn' : proved > 0 ? 'good' : 'off',
     name: 'Webhooks',
     text:
-      webhooks.length === 0
-        ? 'None'
-        : failing.length > 0
-          ? `${failing.length} of ${active} ${what}`
-          : `${active} of ${active} keep up`,
+      failing.length > 0
+        ? `${failing.length} of ${active} ${what}`
+        : proved > 0
+          ? `${proved} of ${active} keep up`
+          : active > 0
+            ? 'No delivery yet'
+            : paused > 0
+              ? 'Paused'
+              : 'None',
     more: [
       dropped > 0 && `${number(dropped)} dropped`,
       behind > 0 && waiting > 0 && `${number(waiting)} kept`,
+      proved > 0 && unproved > 0 && `${unproved} without a delivery yet`,
       paused > 0 && `${paused} paused`,
     ]
       .filter(Boolean)

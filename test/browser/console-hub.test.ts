@@ -319,7 +319,7 @@ describeWithNats('the console at a hub', () => {
     await page.locator('#outage', { hasText: 'm2 does not answer' }).waitFor();
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
     await page.evaluate(`location.hash = '#/overview'`);
-    await page.locator('#verdict').waitFor();
+    await page.locator('#verdict', { hasText: 'Not known since' }).waitFor();
     await page.evaluate(`location.hash = '#/c/${encodeURIComponent(BEN)}'`);
     await page.getByRole('heading', { name: 'Messages' }).waitFor();
     await m2.start();
@@ -329,8 +329,12 @@ describeWithNats('the console at a hub', () => {
   });
 
   inBrowser('runs nothing of a Mac that lies, and gives its key to nobody else', async () => {
+    await page.goto('about:blank');
+    await atHub('#/overview');
     hostile = await StandInMachine.start(fleet, 'h1', { handle: lie });
     await waitFor(async () => (await hub.client.status()).macs?.some(({ id }) => id === 'h1'));
+    await page.locator('#check-now').click();
+    await page.locator('#service-name', { hasText: 'Hub · 3 Macs' }).waitFor();
     await page.goto('about:blank');
     asked.splice(0);
     await page.goto(`${hub.url}/console?mac=h1#/c/${encodeURIComponent(BEN)}`);

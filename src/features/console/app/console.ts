@@ -11,18 +11,18 @@ import { pause } from '../parts/view.tsx';
 import { currentKey, isAway, isUnreachable, newestOffset, statusOf, useKey } from '../service/api.ts';
 import { forgetKey, isRemembered, keepKey, keptKey, takeFromAddress } from '../service/kept-key.ts';
 import type { Position } from '../service/line.ts';
-import { listen, onLiveState, stopListening } from '../service/live.ts';
+import { listen, liveState, stopListening } from '../service/live.ts';
 import { navigationItems } from '../service/navigation.ts';
 import { placeName } from '../service/place.ts';
 import { applyScheme, hasLetters } from '../service/preferences.ts';
 import { currentRoute, setViews, type View } from '../service/route.ts';
-import { isCapable, may, readService, serves } from '../service/service.ts';
+import { isCapable, may, newestStatus, readService, serves } from '../service/service.ts';
 import { prepareTimes, reasonOf } from '../service/words.ts';
 import { create as createOverview } from '../views/overview/overview.tsx';
 import { followAddress, keyToEnter } from './address-key.tsx';
 import { element } from './element.ts';
 import { checkHealth, showBackend, showLost } from './health.ts';
-import { coming, markCurrent, showNavigation, startShell } from './shell.tsx';
+import { coming, markCurrent, startShell } from './shell.tsx';
 import { isEntering, isMacAway, isUntouched, keyField, refusal, rememberField, SignIn } from './sign-in.tsx';
 import { viewStyles } from './styles.ts';
 
@@ -55,11 +55,6 @@ const VIEWS: Readonly<Record<string, readonly [title: string, load: () => Promis
 
 const WRONG_KEY = 'This key is not known here. Compare it with the one that the command below prints.';
 const CHANGED_KEY = 'The key has changed. Enter the new one.';
-/**
- * Interval between health checks. The interval is long, because each check counts towards the request limit. When a
- * lost WebSocket has reconnected, the page checks at once.
- */
-const HEALTH_EVERY_MS = 60_000;
 const AWAY_S = 5;
 /** A view that is there sooner appears without its title first. */
 const SKELETON_MS = 150;
@@ -94,9 +89,7 @@ async function enter(candidate: string): Promise<void> {
     isMacAway.value = false;
     isIn = true;
     setViews([...navigationItems().map(({ view }) => view), 'settings']);
-    showNavigation();
     showFrame();
-    showBackend(status.backend);
     // Reads the position while the view loads. Listening begins there afterwards, so no event in between is missed.
     const [position] = await Promise.all([
       may('events') ? newestPosition(status).catch(listenLater) : undefined,
@@ -323,13 +316,12 @@ for (const name of ['pointerover', 'focusin'] as const) {
 }
 element('jump').addEventListener('click', () => isIn && void openPalette());
 addEventListener('keydown', pressed);
-let wasLost = false;
-onLiveState((state) => {
-  if (state === 'open' && wasLost) void checkHealth();
-  wasLost = state !== 'open';
-  if (wasLost) showLost();
+newestStatus.subscribe((status) => status && showBackend(status.backend));
+let wasClosed = false;
+liveState.subscribe((state) => {
+  if (wasClosed || state === 'closed') void checkHealth();
+  wasClosed = state === 'closed';
 });
-setInterval(() => void checkHealth({ isByItself: true }), HEALTH_EVERY_MS);
 const begun = begin();
 // These two take long, so they are done while the service answers. The browser can handle input in between.
 await pause();

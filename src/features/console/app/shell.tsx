@@ -3,42 +3,27 @@
 import { signal } from '@preact/signals';
 import { render, type VNode } from 'preact';
 import { counted, number } from '../../../core/model/figures.ts';
-import { badges, limited } from '../parts/frame.ts';
+import { badges, connection, limited } from '../parts/frame.ts';
 import { classes, Icon, PageHead } from '../parts/parts.tsx';
 import { type Limited, onLimited, onScarcity } from '../service/budget.ts';
+import { liveState } from '../service/live.ts';
 import { ACCESS, MAIN, type NavigationItem, TABS } from '../service/navigation.ts';
 import { placeName } from '../service/place.ts';
 import { MODIFIER } from '../service/preferences.ts';
 import { currentRoute } from '../service/route.ts';
-import { isDemo, isHub, knownStatus, macs } from '../service/service.ts';
+import { isDemo, isHub, macs, newestStatus } from '../service/service.ts';
 import { followDate } from '../service/today.ts';
 import { Offer } from './address-key.tsx';
 import { element } from './element.ts';
 import { PlaceBar, WayBack } from './place-bar.tsx';
 
 const SETTINGS = { view: 'settings', icon: 'gear', text: 'Settings' };
-/** Counts the times that somebody has signed in; 0 if nobody has. */
-const signIns = signal(0);
 const current = signal('');
-
-/** Shows the navigation items that the signed-in key may visit. */
-export function showNavigation(): void {
-  signIns.value += 1;
-}
 
 /** Marks the navigation links of the view that the address names. */
 export function markCurrent(): void {
   current.value = currentRoute().view;
   element('app').dataset.current = current.value;
-}
-
-type Connection = 'unknown' | 'good' | 'warning' | 'bad';
-
-const connection = signal<{ readonly state: Connection; readonly text: string }>({ state: 'unknown', text: '' });
-
-/** Shows the state at the bottom of the sidebar. Unless it is good, also shows `text` in a banner above the view. */
-export function showConnection(state: Connection, text: string): void {
-  connection.value = { state, text };
 }
 
 interface LinkProps extends Omit<NavigationItem, 'isHere'> {
@@ -71,7 +56,7 @@ const links = (items: readonly NavigationItem[]): VNode[] =>
   items.filter(({ isHere }) => isHere()).map((item) => <Link key={item.view} {...item} />);
 
 function Views(): VNode | null {
-  if (signIns.value === 0) return null;
+  if (newestStatus.value === undefined) return null;
   const access = links(ACCESS);
   return (
     <>
@@ -84,7 +69,7 @@ function Views(): VNode | null {
 }
 
 const FootLinks = (): VNode | null =>
-  signIns.value === 0 ? null : (
+  newestStatus.value === undefined ? null : (
     <>
       <Link {...SETTINGS} />
       <a href="docs">
@@ -95,7 +80,7 @@ const FootLinks = (): VNode | null =>
   );
 
 function Tabs(): VNode | null {
-  if (signIns.value === 0) return null;
+  if (newestStatus.value === undefined) return null;
   const isMore = !TABS.includes(current.value);
   return (
     <>
@@ -106,23 +91,25 @@ function Tabs(): VNode | null {
 }
 
 function ServiceName(): VNode | null {
-  if (signIns.value === 0) return null;
+  if (newestStatus.value === undefined) return null;
   if (placeName !== undefined) return <>{`Behind ${location.host}`}</>;
   const { length } = macs();
   const name = isHub() ? `Hub · ${counted(length, 'Mac')}` : isDemo() ? 'A simulated Mac' : location.host;
   return <>{name}</>;
 }
 
-const STATES: Readonly<Record<Connection, readonly [dot: string, word: string]>> = {
+/** A dot and a word. Only a page that listens is live. */
+const STATES = {
   unknown: ['', ''],
-  good: ['live', 'Live'],
+  open: ['live', 'Live'],
+  good: ['good', 'Connected'],
   warning: ['warn', 'Needs attention'],
   bad: ['bad', 'Not connected'],
-};
+} as const;
 
 function Pulse(): VNode {
   const { state, text } = connection.value;
-  const [dot, word] = STATES[state];
+  const [dot, word] = STATES[state === 'good' && liveState.value === 'open' ? 'open' : state];
   return (
     <>
       <p id="health" data-state={state} title={text || undefined}>
@@ -133,7 +120,7 @@ function Pulse(): VNode {
           </>
         )}
       </p>
-      <span id="service-version">{signIns.value > 0 && knownStatus().version}</span>
+      <span id="service-version">{newestStatus.value?.version}</span>
     </>
   );
 }

@@ -14,6 +14,10 @@ export interface Badge {
 
 /** Key: the view. */
 export const badges = signal<ReadonlyMap<string, Badge>>(new Map());
+type Connection = 'unknown' | 'good' | 'warning' | 'bad';
+
+/** Whether the service answers and can read Messages. Unless it is good, the text stands in a banner above the view. */
+export const connection = signal<{ readonly state: Connection; readonly text: string }>({ state: 'unknown', text: '' });
 /** Set while the request limit is reached. */
 export const limited = signal<Limited | undefined>(undefined);
 const title = signal('');

@@ -24,7 +24,7 @@ interface Problem {
 
 /**
  * An error answer of the service, with the service's own text as the message. `status` is the HTTP status, or 0 if the
- * request was not made or not answered.
+ * request was not answered. It is also 429 if the page did not make the request, to stay within the limit.
  */
 export class Refusal extends Error {
   readonly status: number;
@@ -150,7 +150,7 @@ async function ask(
   { isByItself = false, isKept = false, key: asked = key, ...options }: AskOptions,
 ): Promise<Response> {
   if (isByItself && !mayAskByItself()) {
-    throw new Refusal(0, { detail: 'Not loaded, to stay within the request limit.' });
+    throw new Refusal(429, { detail: 'Not loaded, to stay within the request limit.' });
   }
   const { method = 'GET' } = options;
   const isPatient = method === 'GET' && !isByItself;

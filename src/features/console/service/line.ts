@@ -17,8 +17,8 @@ export type LineChange = 'open' | 'closed' | 'expired' | 'refused';
 
 /**
  * The WebSocket connection. Reconnects whenever it breaks, and resumes after the last event taken. Calls `notify` with
- * `open`; with `closed` and the seconds until the next attempt; with `expired` if the service cannot resume after that
- * event; and with `refused` if the key is no longer valid.
+ * `open`; with `closed` when it breaks; with `expired` if the service cannot resume after that event; and with
+ * `refused` if the key is no longer valid.
  */
 export class Line {
   #socket: WebSocket | undefined;
@@ -28,13 +28,9 @@ export class Line {
   #after: string | number;
   readonly #hasChanges: boolean;
   readonly #take: (event: LiveEvent) => void;
-  readonly #notify: (change: LineChange, waitS?: number) => void;
+  readonly #notify: (change: LineChange) => void;
 
-  constructor(
-    { after, hasChanges }: Position,
-    take: (event: LiveEvent) => void,
-    notify: (change: LineChange, waitS?: number) => void,
-  ) {
+  constructor({ after, hasChanges }: Position, take: (event: LiveEvent) => void, notify: (change: LineChange) => void) {
     this.#after = after;
     this.#hasChanges = hasChanges;
     this.#take = take;
@@ -78,7 +74,7 @@ export class Line {
       }
       const waitMs = RECONNECT_MS[Math.min(this.#attempts, RECONNECT_MS.length - 1)] ?? 1000;
       this.#attempts += 1;
-      this.#notify('closed', waitMs / 1000);
+      this.#notify('closed');
       setTimeout(() => void this.#reconnect(socket, hasOpened), waitMs);
     });
   }

@@ -1,5 +1,6 @@
 // Events as they happen: one WebSocket for the whole page, and the newest events.
 
+import { signal } from '@preact/signals';
 import { type ChangeEvent, isRowEvent, type Event as RowEvent } from '../../../core/model/event.ts';
 import type { Message } from '../../../core/model/message.ts';
 import { call } from './api.ts';
@@ -28,8 +29,8 @@ let count = 0;
 let hasEarlier = false;
 let line: Line | PolledLine | undefined;
 const takers = new Set<(event: LiveEvent) => void>();
-const watchers = new Set<(state: string) => void>();
-let state = 'Connecting';
+/** `connecting` until the page first listens. */
+export const liveState = signal<'connecting' | 'open' | 'closed'>('connecting');
 let receivesChanges = false;
 
 export const takenEvents = (): readonly Taken[] => taken;
@@ -45,20 +46,12 @@ function noteMessage({ type, data }: LiveEvent): void {
   }
   if (messages.size > KEPT) messages.delete(messages.keys().next().value ?? '');
 }
-export const liveState = (): string => state;
 /** Reports whether changes of existing messages arrive as events. */
 export const areChangesLive = (): boolean => receivesChanges;
 
 /** Calls `take` with each event from now on. */
 export function onEvent(take: (event: LiveEvent) => void): void {
   takers.add(take);
-}
-
-/**
- * Calls `watch` with each new state of the connection: `open`, or a text such as `Not listening: trying again in 5 s`.
- */
-export function onLiveState(watch: (state: string) => void): void {
-  watchers.add(watch);
 }
 
 /**
@@ -70,10 +63,10 @@ export function listen(position: Position, lose: () => void, restart: () => unkn
   receivesChanges = position.hasChanges;
   // The way to a Mac behind the service passes answers on, but no WebSocket.
   const Kind = placeName === undefined ? Line : PolledLine;
-  line = new Kind(position, take, (now, waitS) => {
+  line = new Kind(position, take, (now) => {
     if (now === 'expired') void restart();
     else if (now === 'refused') lose();
-    else setState(now === 'open' ? 'open' : `Not listening: trying again in ${waitS} s`);
+    else liveState.value = now;
   });
   line.open();
 }
@@ -81,11 +74,6 @@ export function listen(position: Position, lose: () => void, restart: () => unkn
 export function stopListening(): void {
   line?.close();
   line = undefined;
-}
-
-function setState(now: string): void {
-  state = now;
-  for (const watch of watchers) watch(now);
 }
 
 function take(event: LiveEvent): void {

@@ -21,14 +21,10 @@ export class PolledLine {
   #after: string | number;
   readonly #hasChanges: boolean;
   readonly #take: (event: LiveEvent) => void;
-  readonly #notify: (change: LineChange, waitS?: number) => void;
+  readonly #notify: (change: LineChange) => void;
   readonly #ending = new AbortController();
 
-  constructor(
-    { after, hasChanges }: Position,
-    take: (event: LiveEvent) => void,
-    notify: (change: LineChange, waitS?: number) => void,
-  ) {
+  constructor({ after, hasChanges }: Position, take: (event: LiveEvent) => void, notify: (change: LineChange) => void) {
     this.#after = after;
     this.#hasChanges = hasChanges;
     this.#take = take;
@@ -61,7 +57,7 @@ export class PolledLine {
         isOpen = false;
         const waitMs = document.hidden ? HIDDEN_MS : Math.min(RECONNECT_MS * 2 ** failures, RECONNECT_MAX_MS);
         failures += 1;
-        this.#notify('closed', waitMs / 1000);
+        this.#notify('closed');
         await pause(waitMs, signal);
         wait = 0;
         continue;

@@ -1,5 +1,6 @@
 // Facts about the service: who is signed in, and what the service can be asked.
 
+import { signal } from '@preact/signals';
 import type { KeyRecord } from '../../../client/key-types.ts';
 import { type CommandWords, commandLine } from '../../../core/model/command-words.ts';
 import type { Scope } from '../../../core/model/key.ts';
@@ -7,33 +8,31 @@ import type { HubMac, StatusReport } from '../../../core/model/status.ts';
 import { type Asked, call, statusOf } from './api.ts';
 import { isAble } from './capable.ts';
 
-let status: StatusReport | undefined;
+/** Undefined until somebody has signed in. A component that asks for a fact is drawn again with each new status. */
+export const newestStatus = signal<StatusReport | undefined>(undefined);
 let key: KeyRecord | undefined;
 
 /** Reads the status and the rights of the key. Throws a Refusal. */
 export async function readService(): Promise<StatusReport> {
   const report = await call<StatusReport>('status', { isKept: true });
-  status = report;
-  key = serves('getOwnKey') ? await call<KeyRecord>('keys/me', { isKept: true }) : undefined;
+  const hasKeys = report.operations?.includes('getOwnKey') ?? true;
+  key = hasKeys ? await call<KeyRecord>('keys/me', { isKept: true }) : undefined;
   asked = undefined;
+  newestStatus.value = report;
   return report;
 }
 
-export function noteStatus(report: StatusReport): void {
-  status = report;
-}
-
 export function knownStatus(): StatusReport {
-  if (status === undefined) throw new Error('The status is not known yet.');
-  return status;
+  if (newestStatus.value === undefined) throw new Error('The status is not known yet.');
+  return newestStatus.value;
 }
 
 /** Reports whether the service has an operation. */
-export const serves = (operation: string): boolean => status?.operations?.includes(operation) ?? true;
+export const serves = (operation: string): boolean => newestStatus.value?.operations?.includes(operation) ?? true;
 
-export const isCapable = (name: string): boolean => isAble(name, status ?? {});
+export const isCapable = (name: string): boolean => isAble(name, newestStatus.value ?? {});
 
-export const isDemo = (): boolean => status?.demo === true;
+export const isDemo = (): boolean => newestStatus.value?.demo === true;
 /** Reports whether the page has the owner's key. Always true for a service without limited keys. */
 export const isOwner = (): boolean => key === undefined || key.caps === null;
 /** Reports whether the page may make a request that only the owner may make. */
@@ -50,11 +49,11 @@ const NEEDED: Readonly<Record<Scope, string>> = {
 export const may = (scope: Scope): boolean =>
   serves(NEEDED[scope]) && (isOwner() || (key?.scopes ?? []).includes(scope));
 /** Reports whether the service is that of several Macs. */
-export const isHub = (): boolean => status?.macs !== undefined;
-export const macs = (): readonly HubMac[] => status?.macs ?? [];
+export const isHub = (): boolean => newestStatus.value?.macs !== undefined;
+export const macs = (): readonly HubMac[] => newestStatus.value?.macs ?? [];
 
 /** Returns how the owner starts commands; undefined until the owner has been signed in on this page. */
-export const ownersWords = (): CommandWords | undefined => status?.cli;
+export const ownersWords = (): CommandWords | undefined => newestStatus.value?.cli;
 
 /** Returns the line that runs a command with this service. Only the owner learns how it is started. */
 export const commandOf = (words: string): string =>

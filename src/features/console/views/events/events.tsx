@@ -19,7 +19,6 @@ import {
   liveState,
   messageTaken,
   onEvent,
-  onLiveState,
   readEarlier,
   type Taken,
   takenEvents,
@@ -50,7 +49,6 @@ const STREAM = '-N -H "Accept: application/x-ndjson" ';
 
 /** Changes with every event that arrives while the view is on the screen. */
 const version = signal(0);
-const line = signal(liveState());
 const isNarrow = signal(NARROW.matches);
 /** The groups shown; empty for all. */
 const groups = signal<ReadonlySet<Group>>(new Set());
@@ -130,10 +128,15 @@ const Events = (): VNode => (
 );
 
 function LiveState(): VNode {
-  const isLive = line.value === 'open' && paused.value === undefined;
+  const state = liveState.value;
+  const isLive = state === 'open' && paused.value === undefined;
   const count = waiting.value;
   const pausedWords = `Paused${count > 0 ? ` · ${number(count)} new` : ''}`;
-  const words = line.value !== 'open' ? line.value : isLive ? 'Live' : pausedWords;
+  const words = {
+    connecting: 'Connecting',
+    closed: 'Not listening: trying again',
+    open: isLive ? 'Live' : pausedWords,
+  }[state];
   return (
     <span class={`tag ${isLive ? 'good' : 'warn'}`} id="live-state" role="status">
       <span class={`dot ${isLive ? 'live' : 'warn'}`} />
@@ -193,7 +196,11 @@ const None = (): VNode =>
   all.value.length > 0 ? (
     <Empty icon="search" title="No event matches" text="Choose other types, or another conversation." />
   ) : (
-    <Empty icon="pulse" title="Listening" text="Events appear here as they happen. To watch from a terminal:">
+    <Empty
+      icon="pulse"
+      title={liveState.value === 'open' ? 'Listening' : 'Not listening'}
+      text="Events appear here as they happen. To watch from a terminal:"
+    >
       <CodeLine text={curlOf('events', STREAM)} />
     </Empty>
   );
@@ -320,11 +327,8 @@ export function create(): View {
   };
   if (shownIn === undefined) {
     onEvent(() => shownIn?.isConnected && !shownIn.hidden && renew());
-    onLiveState((state) => (line.value = state));
     NARROW.addEventListener('change', () => (isNarrow.value = NARROW.matches));
   }
-  // The state may have changed before the first of these views was there to hear of it.
-  line.value = liveState();
   shownIn = root;
   const read = async (): Promise<void> => {
     renew();

@@ -6,15 +6,16 @@ import type { Overview } from '../../../../client/overview-types.ts';
 import { spanOf } from '../../../../core/model/figures.ts';
 import type { StatusReport } from '../../../../core/model/status.ts';
 import { type Verdict, verdictOf } from '../../../../core/model/verdict.ts';
+import { connection } from '../../parts/frame.ts';
 import { watchHeld } from '../../parts/held-watch.ts';
-import { Button, CodeLine, Icon, unbroken } from '../../parts/parts.tsx';
+import { Button, CodeLine, Icon, type Mark, unbroken } from '../../parts/parts.tsx';
 import { countUnread } from '../../parts/seen.ts';
 import { toast } from '../../parts/toast.ts';
 import { pause, viewOf, whileShown } from '../../parts/view.tsx';
 import { type Asked, call } from '../../service/api.ts';
 import { readDirectory } from '../../service/directory.ts';
 import type { View } from '../../service/route.ts';
-import { commandOf, isHub, may, mayOwn, noteStatus, serves } from '../../service/service.ts';
+import { commandOf, isHub, may, mayOwn, newestStatus, serves } from '../../service/service.ts';
 import { timeOf } from '../../service/words.ts';
 import { EventCard, readDays } from './event-card.tsx';
 import { droppedBy, healthFacts, unnamed } from './facts.ts';
@@ -38,7 +39,7 @@ async function read(options?: Asked): Promise<void> {
     : { status: await call<StatusReport>('status', options) };
   const { status } = known;
   const atMs = Date.now();
-  noteStatus(status);
+  newestStatus.value = status;
   // Begins to watch once there is a limited key.
   if (status.held_sends !== undefined) watchHeld(status.held_sends);
   await Promise.all([may('read') && readDirectory().catch(() => {}), known.events && readDays()]);
@@ -52,10 +53,13 @@ async function read(options?: Asked): Promise<void> {
 function Home(): VNode | null {
   if (last.value === undefined) return null;
   const { known, atMs } = last.value;
+  const verdict = verdictOf(known.status);
+  // The banner above says that something does not work. What was read before must not say the contrary.
+  const isOld = connection.value.state === 'bad' && verdict.tone !== 'bad';
   return (
     <>
-      <VerdictCard status={known.status} atMs={atMs} />
-      <HealthStrip {...known} />
+      <VerdictCard {...known} atMs={atMs} verdict={isOld ? oldVerdict(atMs) : verdict} />
+      <HealthStrip {...known} isOld={isOld} />
       {isFresh(known) ? <FirstSteps /> : isComplete.value && <Cards {...known} />}
     </>
   );
@@ -101,8 +105,20 @@ async function check(): Promise<void> {
   toast('Checked');
 }
 
-function VerdictCard({ status, atMs }: { readonly status: StatusReport; readonly atMs: number }): VNode {
-  const { tone, text, next, lacks } = verdictOf(status);
+const oldVerdict = (atMs: number): ShownVerdict => ({
+  tone: 'off',
+  text: `Not known since ${timeOf(atMs)}`,
+  next: 'What stands below is from then.',
+});
+
+type ShownVerdict = Omit<Verdict, 'tone'> & { readonly tone: Mark };
+
+interface VerdictProps extends Known {
+  readonly atMs: number;
+  readonly verdict: ShownVerdict;
+}
+
+function VerdictCard({ status, atMs, verdict: { tone, text, next, lacks } }: VerdictProps): VNode {
   // The buttons below replace the commands, of which the verdict gives only the first.
   const isDropped = status.warnings?.some(({ code, title }) => code === 'webhook_dropped' && title === text);
   const [title, more] = isDropped ? droppedBy(status.webhooks, text) : [unnamed(text, status.webhooks), unbroken(next)];
@@ -132,12 +148,12 @@ function VerdictCard({ status, atMs }: { readonly status: StatusReport; readonly
   );
 }
 
-const HealthStrip = ({ status, webhooks = [] }: Known): VNode => (
+const HealthStrip = ({ status, webhooks = [], isOld }: Known & { readonly isOld: boolean }): VNode => (
   <ul class="card checks" aria-label="Health">
     {healthFacts(status, webhooks).map(({ tone, name, text, more }) => (
-      <li key={name} class={tone}>
+      <li key={name} class={isOld ? 'off' : tone}>
         <span class="small soft row">
-          <span class={`dot ${tone}`} />
+          <span class={`dot ${isOld ? 'off' : tone}`} />
           {name}
         </span>
         <strong>{text}</strong>

@@ -11,7 +11,7 @@ import { viewOf } from '../../parts/view.tsx';
 import { call, statusOf } from '../../service/api.ts';
 import { navigationItems, TABS } from '../../service/navigation.ts';
 import type { View } from '../../service/route.ts';
-import { commandOf, mayOwn, noteStatus } from '../../service/service.ts';
+import { commandOf, mayOwn, newestStatus } from '../../service/service.ts';
 import { BrowserCard } from './browser-card.tsx';
 import { PermissionCards } from './permission-cards.tsx';
 import { SECTIONS, settingValue } from './setting-names.ts';
@@ -32,7 +32,7 @@ const current = signal('');
 
 async function read(): Promise<void> {
   const status = await call<StatusReport>('status');
-  noteStatus(status);
+  newestStatus.value = status;
   last.value = { status, config: mayOwn('getConfig') ? await readConfig() : undefined };
   setTimeout(markSection);
 }

@@ -214,6 +214,16 @@ test.each([
   expect([found.mime_type, found.sentence]).toEqual([type ?? any, sentence]);
 });
 
+test.each([
+  ['IMAGE/JPEG', null, 'image/jpeg', 'Photo'],
+  ['Audio/AMR; codecs="amr"', null, 'audio/amr', 'Voice message'],
+  ['jpeg', 'public.jpeg', 'image/jpeg', 'Photo'],
+])('the stored type %s is read as HTTP reads it, a malformed one as none', async (mime_type, uti, type, sentence) => {
+  write(join(openIn('Library/Messages'), 'Attachments/2/file'), 'content');
+  const found = await attached('~/Library/Messages/Attachments/2/file', { transfer_name: 'file', uti, mime_type });
+  expect([found.mime_type, found.file?.mimeType, found.sentence]).toEqual([type, type, sentence]);
+});
+
 test('a folder says that it is one, and is given out as a tar that is always the same', async () => {
   const folder = openIn('Library/Messages');
   const long = `${'é'.repeat(90)}.txt`;

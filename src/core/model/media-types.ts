@@ -68,15 +68,20 @@ const UTIS = new Map(TYPES.map(([type, , utis]) => [type, words(utis)[0]]));
 /** A stored type that says nothing. */
 const ANY = 'application/octet-stream';
 
+/** A media type without parameters, such as `codecs`. */
+const WELL_FORMED = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/;
+
 /**
- * Returns the MIME type of a file: the one that was stored, unless it says nothing, else that of its UTI, else that of
- * the extension of the first name that has a known one. Null if none of them says what it is.
+ * Returns the MIME type of a file in lower case: the one that was stored, unless it is malformed or says nothing, else
+ * that of its UTI, else that of the extension of the first name that has a known one. Null if none of them says what it
+ * is.
  */
 export function mediaTypeOf(stored: string, uti: string, ...names: readonly string[]): string | null {
-  const given = stored.trim();
-  if (given !== '' && given.toLowerCase() !== ANY) return given;
+  const [type = ''] = stored.toLowerCase().split(';', 1);
+  const given = WELL_FORMED.test(type.trim()) ? type.trim() : null;
+  if (given !== null && given !== ANY) return given;
   const byName = names.map((name) => BY_EXTENSION.get(/\.([a-z\d]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''));
-  return BY_UTI.get(uti.trim().toLowerCase()) ?? byName.find((type) => type !== undefined) ?? (given || null);
+  return BY_UTI.get(uti.trim().toLowerCase()) ?? byName.find((type) => type !== undefined) ?? given;
 }
 
 /** Returns Apple's name for a MIME type; null for a type that is not in the table. */
@@ -86,5 +91,5 @@ export function utiOf(type: string | null): string | null {
 
 /** Returns the given media type; `application/octet-stream` if it is missing or malformed. */
 export function mediaType(given: string | null | undefined): string {
-  return given != null && /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/.test(given) ? given : 'application/octet-stream';
+  return given != null && WELL_FORMED.test(given) ? given : ANY;
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { AppError } from '../src/core/model/errors.ts';
 import { LABEL, layoutOf } from './install-layout.ts';
+import { installLine } from './install-line.ts';
 import { Agent } from './launch-agent.ts';
 import { Launchd, noSession } from './launchd.ts';
 import type { Machine } from './machine.ts';
@@ -25,7 +26,7 @@ export async function controlAgent(
   const layout = layoutOf(machine.home);
   if (!existsSync(layout.plist)) {
     throw new AppError('not_installed', `There is no agent to ${order}: Postern is not installed.`, {
-      hint: 'Run: make install',
+      hint: `Run: ${installLine()}`,
     });
   }
   const launchd = new Launchd(machine.run, machine.clock, machine.uid, LABEL);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { AppError } from '../src/core/model/errors.ts';
 import { runtimeOf } from './app-bundle.ts';
 import type { Layout } from './install-layout.ts';
+import { installLine } from './install-line.ts';
 import { hasCompiler, installLibraries, lastLines } from './libraries.ts';
 import type { Machine } from './machine.ts';
 import { buildFolder } from './staging.ts';
@@ -25,7 +26,7 @@ const PROOF_LIMIT_MS = 60_000;
 export async function installCode(machine: Machine, layout: Layout, root: string, version: string): Promise<string> {
   const missing = PARTS.find((part) => !existsSync(join(root, part)));
   if (missing !== undefined) {
-    throw new AppError('not_built', `${join(root, missing)} is missing.`, { hint: 'Run: make install' });
+    throw new AppError('not_built', `${join(root, missing)} is missing.`, { hint: `Run: ${installLine()}` });
   }
   const abi = (await runtimeOf(machine, layout.executable))?.abi ?? 'unknown';
   const id = `${version}-${fingerprint(root, PARTS)}-node${abi}`;

@@ -84,7 +84,7 @@ async function runNpm(machine: Machine, layout: Layout, folder: string, isCompil
   throw new AppError(isDiskFull ? 'disk_full' : 'libraries_failed', lastLines(result.stderr), {
     hint: isDiskFull
       ? 'The disk is full. Nothing was changed: make room (about 500 MB) and run the installation again.'
-      : 'npm could not install the libraries; nothing was changed. Run the installation again when the network is available.',
+      : 'Nothing was changed. npm says above what is missing; if that is the network, run the installation again when it is there.',
   });
 }
 

@@ -59,7 +59,7 @@ export async function walkThroughPermissions(
   { permissionsLimitMs, confirm }: Pick<InstallOptions, 'permissionsLimitMs' | 'confirm'>,
 ): Promise<readonly Name[]> {
   const end = machine.clock.monotonic() + permissionsLimitMs;
-  const guide = new Guide(machine, layout, confirm);
+  const guide = new Guide(machine, layout, confirm, permissionsLimitMs > 0);
   machine.stdout('Asking the agent which permissions it has. macOS may ask you something: look at the screen.');
   for (;;) {
     const pauseMs = await look(client, guide);
@@ -95,12 +95,14 @@ class Guide {
   readonly #reports = new Map<Name, PermissionReport>();
   readonly #openedPanes = new Set<Name>();
   readonly #confirm: InstallOptions['confirm'];
+  readonly #isWaiting: boolean;
   #wasReset = false;
 
-  constructor(machine: Machine, layout: Layout, confirm: InstallOptions['confirm']) {
+  constructor(machine: Machine, layout: Layout, confirm: InstallOptions['confirm'], isWaiting: boolean) {
     this.#machine = machine;
     this.#layout = layout;
     this.#confirm = confirm;
+    this.#isWaiting = isWaiting;
   }
 
   get missing(): readonly Name[] {
@@ -152,7 +154,10 @@ class Guide {
     this.#machine.stdout('');
     this.#machine.stdout(`Missing: ${title}. ${why}`);
     for (const step of steps(this.#layout)) this.#machine.stdout(`  ${step}`);
-    this.#machine.stdout('  Waiting for this permission. The installation then continues by itself.');
+    const next = this.#isWaiting
+      ? 'Waiting for this permission. The installation then continues by itself.'
+      : 'Grant it when you like: the agent notices.';
+    this.#machine.stdout(`  ${next}`);
   }
 
   async #openPane(name: Name): Promise<void> {

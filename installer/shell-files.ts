@@ -14,6 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { errorCode } from '../src/core/model/errors.ts';
 import { type Layout, layoutOf } from './install-layout.ts';
+import { installLine } from './install-line.ts';
 import type { Machine } from './machine.ts';
 
 /**
@@ -91,7 +92,7 @@ export function unlinkShellFiles(machine: Machine, layout: Layout): readonly str
 
 export interface FoundCommand {
   readonly path: string;
-  /** True for the link that `make install` creates. */
+  /** True for the link that an installation creates. */
   readonly isOurs: boolean;
   /** Version of the npm package, if `npm install -g` linked the command. */
   readonly npmVersion: string | undefined;
@@ -136,7 +137,7 @@ export function pathAdvice(machine: Machine, layout: Layout): string {
   const prefix = machine.prefixes.find(
     (one) => !isForeign(join(one, COMMAND), layout.command) && isThere(join(one, COMMAND)),
   );
-  if (prefix === undefined) return 'Run: make install';
+  if (prefix === undefined) return `Run: ${installLine()}`;
   return `To have it on the PATH, put this into ~/.zshrc: export PATH="${shown(join(prefix, 'bin'), machine)}:$PATH"`;
 }
 

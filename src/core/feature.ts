@@ -78,7 +78,7 @@ export interface Feature<Table extends SettingTable = SettingTable> extends Reso
 export interface Running extends InStatus {
   /** Called in the order of the list, once the service listens at `http`. */
   start?(http: HttpServer): void | Promise<void>;
-  /** Called in the reverse order, for all at once. Resolves once nothing of the feature runs any more, within 8.7 s. */
+  /** Called for all features at the same time. Resolves once nothing of the feature runs any more, within 8.7 s. */
   close?(): void | Promise<void>;
   metrics?(gauge: Gauge): void;
 }

@@ -59,6 +59,14 @@ describe('the permissions', () => {
     expect(mac.said.join('\n')).toContain('Still missing: Full Disk Access and Automation of Messages.');
   });
 
+  test('one that does not wait says that the agent notices a permission by itself', async () => {
+    const mac = await newMac();
+    mac.behave({ permissions: { full_disk_access: 'denied', automation: 'granted' } });
+    await install(mac.machine(), mac.options({ permissionsLimitMs: 0 }));
+    expect(mac.said).toContain('  Grant it when you like: the agent notices.');
+    expect(mac.said.join('\n')).not.toContain('Waiting for this permission');
+  });
+
   test('an agent without a Unix socket is installed, and sent nothing', async () => {
     const mac = await newMac();
     mkdirSync(mac.layout.support, { recursive: true, mode: 0o700 });

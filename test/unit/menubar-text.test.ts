@@ -71,6 +71,12 @@ describe('the menu text', () => {
     expect(first).toBe(`${words} | color=red`);
   });
 
+  test('counts a webhook once that its receiver has paused', () => {
+    const paused = { ...failing('https://example.org', '410'), state: 'paused', paused_by: 'receiver' } as const;
+    const lines = menuText({ ...fine, webhooks: [paused, { ...paused, paused_by: undefined }] }, 'xbar', { url });
+    expect(lines).toContain('2 webhooks, 1 paused, 1 paused by the receiver (410)');
+  });
+
   test('says once how many events a webhook has dropped', () => {
     const webhooks = [{ ...failing('https://example.org', '500'), name: 'Front door', dropped: 3 }];
     const report = { ...fine, webhooks, warnings: droppedWarnings(webhooks) };

@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { delimiter, join, resolve } from 'node:path';
 import type { Machine } from '../../../installer/machine.ts';
 import type { Environment } from '../config/environment.ts';
 import { systemClock } from '../runtime/clock.ts';
@@ -33,11 +31,4 @@ export function thisMachine({ environment, stdout, progress }: Context): Machine
 function prefixesOf({ env, homeFolder }: Environment): readonly string[] {
   if (env.POSTERN_PREFIX) return [resolve(env.POSTERN_PREFIX)];
   return ['/opt/homebrew', '/usr/local', join(homeFolder, '.local')];
-}
-
-/** Returns the folder with package-lock.json that contains this file, compiled or not. */
-export function projectRoot(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package-lock.json')) && folder !== dirname(folder)) folder = dirname(folder);
-  return folder;
 }

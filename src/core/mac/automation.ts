@@ -105,7 +105,7 @@ function report(result: CommandResult, isAtOnce: boolean): PermissionReport {
 const REFUSAL =
   'Postern is not allowed to control Messages. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern.';
 const NO_DIALOG =
-  'macOS refused at once, without asking anybody. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern; if Postern is not in that list, run `make install` at the Mac itself, which lets macOS ask again.';
+  'macOS refused at once, without asking anybody. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern; if Postern is not in that list, install Postern again at the Mac itself, which lets macOS ask again.';
 const NO_ANSWER =
   'Messages did not answer in time. If macOS asked on the screen whether Postern may control Messages, that dialog has closed. Check the permissions again.';
 

@@ -70,7 +70,7 @@ export const MESSAGES_PROBLEMS = {
   chat_db_not_permitted: {
     ...CHAT_DB,
     detail: 'Postern has no permission to open the Messages database.',
-    hint: 'On a Mac, open System Settings > Privacy & Security > Full Disk Access, switch on Postern, then start it again.',
+    hint: 'On a Mac, open System Settings > Privacy & Security > Full Disk Access, switch on Postern. The installed service notices; start any other again.',
   },
   chat_db_locked: {
     ...CHAT_DB,

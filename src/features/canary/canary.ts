@@ -136,6 +136,7 @@ export class Canary {
 
   warning(): StatusWarning | undefined {
     const { state, push_dead_since: since } = this.report();
+    const { lost } = this.#record ?? {};
     if (state !== 'push_dead' || since === null) return undefined;
     return {
       code: 'push_dead',
@@ -143,8 +144,8 @@ export class Canary {
       title: 'Messages may not arrive',
       menu: `No push from Apple since ${since.slice(0, 16).replace('T', ' ')} UTC`,
       text:
-        `Apple's push has been dead since ${since}. Three messages that Postern sent to your own address have not arrived, ` +
-        'nor has any other. Quit Messages and open it again.',
+        `Apple's push has been dead since ${since}. The last ${lost} messages that Postern sent to your own address have ` +
+        'not arrived, nor has any other. Quit Messages and open it again.',
     };
   }
 

@@ -1,7 +1,8 @@
 import { install as installOn } from '../../../installer/install.ts';
 import type { ClientContext } from '../../core/cli/client-context.ts';
-import { projectRoot, thisMachine } from '../../core/cli/this-machine.ts';
+import { thisMachine } from '../../core/cli/this-machine.ts';
 import { typedLine } from '../../core/cli/typed-line.ts';
+import { projectRoot } from '../../core/runtime/project-folder.ts';
 import { reportErrors, settingsIn } from './on-this-machine.ts';
 
 export interface InstallCommandOptions {

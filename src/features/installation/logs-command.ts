@@ -1,4 +1,5 @@
 import { layoutOf } from '../../../installer/install-layout.ts';
+import { installLine } from '../../../installer/install-line.ts';
 import type { ClientContext } from '../../core/cli/client-context.ts';
 import type { Context } from '../../core/cli/context.ts';
 import type { Style } from '../../core/cli/output/style.ts';
@@ -32,13 +33,9 @@ async function show(
 ): Promise<void> {
   const { platform, homeFolder } = context.environment;
   if (platform !== 'darwin') {
-    throw new AppError(
-      'not_a_mac',
-      'There is no log file. Only the agent that make install sets up on a Mac writes one.',
-      {
-        hint: 'postern serve and postern demo write their log to the terminal or the program that started them.',
-      },
-    );
+    throw new AppError('not_a_mac', 'There is no log file. Only the agent of an installation on a Mac writes one.', {
+      hint: 'postern serve and postern demo write their log to the terminal or the program that started them.',
+    });
   }
   const file = layoutOf(homeFolder).logFiles[errors ? 1 : 0];
   const print = async (found: readonly string[]): Promise<void> => {
@@ -46,7 +43,9 @@ async function show(
   };
   const end = endOfLog(file, lines);
   if (end === undefined && !follow) {
-    throw new AppError('no_log', `There is no ${file}.`, { hint: 'Postern has not run yet. Install it: make install' });
+    throw new AppError('no_log', `There is no ${file}.`, {
+      hint: `Postern has not run yet. Install it: ${installLine()}`,
+    });
   }
   await print(end?.lines ?? []);
   let position: LogPosition | undefined = end?.position;

@@ -11,7 +11,7 @@ import { sendChoices } from '../../core/model/send-service.ts';
 import type { ScheduledStore, StoredScheduled } from './ports.ts';
 import type { ScheduledState } from './scheduled.ts';
 
-/** Problem codes that mean: nothing was handed to Messages, and a later attempt may succeed. */
+/** Problem codes of a send that had not begun, after which a later attempt may succeed. */
 const PASSING: ReadonlySet<string> = new Set([
   'messages_unavailable',
   'chat_db_unavailable',

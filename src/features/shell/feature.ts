@@ -16,7 +16,7 @@ export const shell = feature({
     program
       .command('man')
       .helpGroup(SERVICE_COMMANDS)
-      .description('Print the manual page. After make install, read it with: man postern')
+      .description('Print the manual page. Once Postern is installed, read it with: man postern')
       .examples('postern man > postern.1')
       .runs(async () => (await import('./man-command.ts')).man.bind(null, program));
     program

@@ -86,10 +86,6 @@ function plain(text: string): string {
     : line || '–';
 }
 
-/**
- * Formats a timestamp as `2026-01-01 12:00 UTC`. Omits the seconds, because the menu could show the `:00:` in
- * `12:00:00` as an emoji.
- */
 function lastEvent({ newest_event: { age_s: ageS } }: StatusReport): string {
   return ageS === null ? 'No events since Postern started' : `Last event ${spanOf(ageS)} ago`;
 }
@@ -97,7 +93,7 @@ function lastEvent({ newest_event: { age_s: ageS } }: StatusReport): string {
 function webhooks(all: StatusReport['webhooks']): string {
   if (all.length === 0) return 'No webhooks';
   const states = (['failing', 'held', 'paused'] as const).flatMap((state) => {
-    const count = all.filter((webhook) => webhook.state === state).length;
+    const count = all.filter((webhook) => webhook.state === state && webhook.paused_by !== 'receiver').length;
     return count === 0 ? [] : [`${count} ${state}`];
   });
   const gone = all.filter(({ paused_by: by }) => by === 'receiver').length;

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { layoutOf } from '../../../../installer/install-layout.ts';
+import { installLine } from '../../../../installer/install-line.ts';
 import type { Machine } from '../../../../installer/machine.ts';
 import { portState } from '../../../../installer/port.ts';
 import { PosternClient } from '../../../client/postern-client.ts';
@@ -141,7 +142,7 @@ function notAsked(reason: string, server: { readonly host: string; readonly port
 function startOf({ demo, configDir }: DoctorOptions, { platform }: Machine): string {
   if (demo === true) return 'Start it: postern demo';
   return platform === 'darwin' && configDir === undefined
-    ? 'Run: postern start — or, if it was never installed: make install'
+    ? `Run: postern start — or, if it was never installed: ${installLine()}`
     : 'Start it: `postern serve`';
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { signatureOf } from '../../../../installer/app-bundle.ts';
 import { LABEL, type Layout, layoutOf } from '../../../../installer/install-layout.ts';
+import { installLine } from '../../../../installer/install-line.ts';
 import { Launchd } from '../../../../installer/launchd.ts';
 import type { Machine } from '../../../../installer/machine.ts';
 import { backgroundSwitch } from '../../../../installer/settings-panes.ts';
@@ -46,12 +47,12 @@ async function agent(machine: Machine): Promise<Finding> {
     case 'unknown':
       return unsure('agent', job.detail);
     case 'absent':
-      if (!existsSync(layout.plist)) return fault('agent', 'The agent is not installed.', 'Run: make install');
+      if (!existsSync(layout.plist)) return fault('agent', 'The agent is not installed.', `Run: ${installLine()}`);
       return (await launchd.isDisabled()) === true
         ? fault(
             'agent',
             'The agent is disabled for this user.',
-            `Run: launchctl enable ${launchd.target} — then: make install`,
+            `Run: launchctl enable ${launchd.target} — then: ${installLine()}`,
           )
         : fault(
             'agent',
@@ -63,22 +64,22 @@ async function agent(machine: Machine): Promise<Finding> {
 
 async function program(machine: Machine): Promise<Finding> {
   const layout = layoutOf(machine.home);
-  if (!existsSync(layout.executable)) return fault('program', `${layout.app} is not there.`, 'Run: make install');
+  if (!existsSync(layout.executable)) return fault('program', `${layout.app} is not there.`, `Run: ${installLine()}`);
   const signature = await signatureOf(machine, layout.app);
   if (signature === undefined) {
-    return fault('program', `${layout.app} is damaged: its signature is gone.`, 'Run: make install');
+    return fault('program', `${layout.app} is damaged: its signature is gone.`, `Run: ${installLine()}`);
   }
   if (signature.isHardened) {
     return fault(
       'program',
       `${layout.executable} has the hardened runtime, so macOS refuses Automation without asking.`,
-      `Run: node dist/main.js install --renew-runtime. To watch macOS decide: ${TCC_LOG}`,
+      `Run: ${installLine('--renew-runtime')}. To watch macOS decide: ${TCC_LOG}`,
     );
   }
   const isLinked = lstatSync(layout.current, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   const version = isLinked ? readlinkSync(layout.current).replace(/^versions\//, '') : null;
   if (version === null || !existsSync(layout.main)) {
-    return fault('program', 'The installed code is gone.', 'Run: make install');
+    return fault('program', 'The installed code is gone.', `Run: ${installLine()}`);
   }
   return ok(
     'program',
@@ -91,7 +92,7 @@ function command(machine: Machine): Finding {
   const layout = layoutOf(machine.home);
   const found = commandOnPath(machine);
   if (found === undefined) {
-    const what = existsSync(layout.command) ? pathAdvice(machine, layout) : 'Run: make install';
+    const what = existsSync(layout.command) ? pathAdvice(machine, layout) : `Run: ${installLine()}`;
     return finding('warning', 'command', 'postern is not on the PATH of this terminal.', what);
   }
   const { npmVersion } = found;

@@ -5,9 +5,10 @@ import { PosternClient } from '../../../client/postern-client.ts';
 import type { HostContext } from '../../../core/cli/client-context.ts';
 import { EXIT, folderOf } from '../../../core/cli/context.ts';
 import { json } from '../../../core/cli/output/text.ts';
-import { projectRoot, thisMachine } from '../../../core/cli/this-machine.ts';
+import { thisMachine } from '../../../core/cli/this-machine.ts';
 import { readConfig } from '../../../core/config/config-file.ts';
 import { trustedSocketOf } from '../../../core/config/service-address.ts';
+import { projectRoot } from '../../../core/runtime/project-folder.ts';
 import { type DoctorOptions, examine } from './doctor-command.ts';
 import { type MacReport, macReport } from './mac-report.ts';
 

@@ -10,24 +10,24 @@ export interface SignInCode {
 }
 
 /** The states of a held send. Every state but `held` and `approved` is final. */
-export type ApprovalState =
-  | 'held'
-  | 'approved'
-  | 'sent'
-  /**
-   * Approved, and waits for its `send_at`. `GET /scheduled/{id}` with the approval's id returns the outcome.
-   */
-  | 'scheduled'
+export const APPROVAL_STATES = [
+  'held',
+  'approved',
+  'sent',
+  /** Approved, and waits for its `send_at`. `GET /scheduled/{id}` with the approval's id returns the outcome. */
+  'scheduled',
   /** Handed to Messages, but the message's row in chat.db was not seen in time. */
-  | 'pending'
-  | 'failed'
+  'pending',
+  'failed',
   /** It is unknown whether the message was sent. */
-  | 'unknown'
-  | 'denied'
-  | 'expired'
-  | 'withdrawn'
+  'unknown',
+  'denied',
+  'expired',
+  'withdrawn',
   /** Approved, but expired or no longer permitted when it was about to be sent. */
-  | 'void';
+  'void',
+] as const;
+export type ApprovalState = (typeof APPROVAL_STATES)[number];
 
 /**
  * A send that waits for the owner's decision or has been decided. Its recipient, text and files never change, except
@@ -88,7 +88,8 @@ export interface AuditEntry {
   readonly names?: Names | undefined;
 }
 
-export type AuditAction = 'read' | 'event' | 'send' | 'schedule' | 'approval' | 'refused' | 'key' | 'webhook';
+export const AUDIT_ACTIONS = ['read', 'event', 'send', 'schedule', 'approval', 'refused', 'key', 'webhook'] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
  * The self-chat as the API shows it: the owner's conversation with themselves. There the owner decides about held

@@ -3,9 +3,11 @@ import type { Approval } from './access-types.ts';
 import type { KeyUse } from './key-types.ts';
 
 /** The kinds of counts that are kept over time. */
-export type StatisticKind = 'events' | 'sends' | 'webhooks' | 'keys';
+export const STATISTIC_KINDS = ['events', 'sends', 'webhooks', 'keys'] as const;
+export type StatisticKind = (typeof STATISTIC_KINDS)[number];
 
-export type StatisticSpan = 'minute' | 'hour' | 'day';
+export const STATISTIC_SPANS = ['minute', 'hour', 'day'] as const;
+export type StatisticSpan = (typeof STATISTIC_SPANS)[number];
 
 /** The counts of one minute, hour or day. `counts` omits names with a count of 0. */
 export interface StatisticPoint {

@@ -2,23 +2,26 @@ import type { KeptFile } from '../core/model/kept-file.ts';
 import type { SendChoices } from '../core/model/send-service.ts';
 
 /** The states of a scheduled send. `sent` and all states after it are final. */
-export type ScheduledState =
-  | 'scheduled'
+export const SCHEDULED_STATES = [
+  'scheduled',
   /** Handed to Messages or about to be; cannot be cancelled any longer. */
-  | 'sending'
-  | 'sent'
-  | 'failed'
+  'sending',
+  'sent',
+  'failed',
   /** It is unknown whether the message was sent. */
-  | 'unknown'
+  'unknown',
   /** The message could not be sent before its latest time to send had passed. */
-  | 'missed'
-  | 'cancelled';
+  'missed',
+  'cancelled',
+] as const;
+export type ScheduledState = (typeof SCHEDULED_STATES)[number];
 
 /**
  * Origin of a scheduled message. `phone`: scheduled with Send Later in Messages itself. Postern lists such messages,
  * but can neither change nor cancel them.
  */
-export type ScheduledSource = 'postern' | 'phone';
+export const SCHEDULED_SOURCES = ['postern', 'phone'] as const;
+export type ScheduledSource = (typeof SCHEDULED_SOURCES)[number];
 
 /** A scheduled message, or its outcome. */
 export interface ScheduledSend extends SendChoices {

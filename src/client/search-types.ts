@@ -4,7 +4,8 @@ import type { Message } from '../core/model/message.ts';
 export type Highlight = readonly [start: number, end: number];
 
 /** Searchable texts of a message besides its body. */
-export type SearchedTextKind = 'transcript' | 'link' | 'poll' | 'app' | 'subject';
+export const SEARCHED_TEXTS = ['transcript', 'link', 'poll', 'app', 'subject'] as const;
+export type SearchedTextKind = (typeof SEARCHED_TEXTS)[number];
 
 export interface SearchHit {
   /** The message in its current state in chat.db. */

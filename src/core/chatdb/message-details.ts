@@ -1,5 +1,5 @@
 import type { MessageContent } from '../model/content.ts';
-import { brief, type MessageDetails, type MessageKind, type RepliedMessage } from '../model/details.ts';
+import { brief, EVENT_KINDS, type MessageDetails, type MessageKind, type RepliedMessage } from '../model/details.ts';
 import type { Message } from '../model/message.ts';
 import { bodySentence, type DescribedRow, type Notes, sentenceOf } from '../model/sentence.ts';
 import type { Row } from '../runtime/sqlite.ts';
@@ -18,15 +18,7 @@ import type { Snapshot } from './snapshot.ts';
 const { at } = DETAIL_COLUMNS;
 
 /** Kinds of rows. The index is the row's `item_type`. */
-const KINDS: readonly MessageKind[] = [
-  'message',
-  'participant_change',
-  'group_rename',
-  'group_action',
-  'location_share',
-  'audio_kept',
-  'shareplay',
-];
+const KINDS: readonly MessageKind[] = ['message', ...EVENT_KINDS];
 
 /** Returns the message with its details (decision H). */
 export function withDetails(snapshot: Snapshot, message: Message, reactedTo?: ReactedTo): Message {

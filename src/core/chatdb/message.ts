@@ -1,5 +1,5 @@
 import type { Message, MessageStatus } from '../model/message.ts';
-import type { Reaction, ReactionType } from '../model/reaction.ts';
+import { REACTION_TYPES, type Reaction } from '../model/reaction.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
 import { decodeAttributedBody } from './attributed-body.ts';
 import { EDITED_BODY } from './body-sql.ts';
@@ -105,16 +105,6 @@ function senderOf(row: Row, chat: Chat | undefined, snapshot: Snapshot): string 
   return address ?? chat?.counterpart() ?? '';
 }
 
-const REACTION_TYPES: readonly ReactionType[] = [
-  'love',
-  'thumbs_up',
-  'thumbs_down',
-  'haha',
-  'exclamation',
-  'question',
-  'emoji',
-  'sticker',
-];
 const STICKER_PLACED = 1000;
 
 /** Returns the reaction of a row of `ENTRY_COLUMNS` (decision C8). */

@@ -3,6 +3,19 @@ import type { MessageStatus } from './message.ts';
 import type { Reaction } from './reaction.ts';
 import type { ServiceReason } from './send-service.ts';
 
+/**
+ * The kinds of messages that report an event, such as a new group name, in the order of the column `item_type` from 1
+ * on. They are shown as a line in the middle.
+ */
+export const EVENT_KINDS = [
+  'participant_change',
+  'group_rename',
+  'group_action',
+  'location_share',
+  'audio_kept',
+  'shareplay',
+] as const;
+
 /** The kinds of messages. `other`: a kind that this version does not know. */
 export const MESSAGE_KINDS = [
   'message',
@@ -11,25 +24,15 @@ export const MESSAGE_KINDS = [
   'poll',
   'handwriting',
   'digital_touch',
-  'participant_change',
-  'group_rename',
-  'group_action',
-  'location_share',
-  'audio_kept',
-  'shareplay',
+  ...EVENT_KINDS,
   'other',
 ] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
-/** The kinds of messages that report an event, such as a new group name. They are shown as a line in the middle. */
-export const EVENT_KINDS: ReadonlySet<string> = new Set<MessageKind>([
-  'participant_change',
-  'group_rename',
-  'group_action',
-  'location_share',
-  'audio_kept',
-  'shareplay',
-]);
+/** Reports whether a message of this kind reports an event. */
+export function isEventKind(kind: string): boolean {
+  return (EVENT_KINDS as readonly string[]).includes(kind);
+}
 
 /** The categories into which macOS 27 sorts messages. `other`: a category that this version does not know. */
 export const FILTER_ACTIONS = ['allowed', 'junk', 'promotion', 'transaction', 'other'] as const;

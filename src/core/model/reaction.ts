@@ -1,17 +1,22 @@
 import type { MessageContent } from './content.ts';
 import type { Names } from './names.ts';
 
-/** Names of the reactions (decision C8); `sticker` and `other` cover types that the contract's table does not list. */
-export type ReactionType =
-  | 'love'
-  | 'thumbs_up'
-  | 'thumbs_down'
-  | 'haha'
-  | 'exclamation'
-  | 'question'
-  | 'emoji'
-  | 'sticker'
-  | 'other';
+/**
+ * Names of the reactions (decision C8), in the order of Messages' numbers from 2000 on. `sticker` and `other` cover
+ * types that the contract's table does not list.
+ */
+export const REACTION_TYPES = [
+  'love',
+  'thumbs_up',
+  'thumbs_down',
+  'haha',
+  'exclamation',
+  'question',
+  'emoji',
+  'sticker',
+  'other',
+] as const;
+export type ReactionType = (typeof REACTION_TYPES)[number];
 
 /** The characters with which Messages shows the reactions that are no emoji. */
 export const REACTION_SIGNS: Readonly<Partial<Record<ReactionType, string>>> = {

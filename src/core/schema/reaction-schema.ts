@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ASSOCIATED_KINDS, type Reaction } from '../model/reaction.ts';
+import { ASSOCIATED_KINDS, REACTION_TYPES, type Reaction } from '../model/reaction.ts';
 import { contentMembersWith, detailsLeftOut } from './content-schema.ts';
 import { namesSchema } from './names-schema.ts';
 import { shapeOf } from './shape.ts';
@@ -13,17 +13,7 @@ export const reactionWith = <Added extends z.ZodRawShape>(added: Added) =>
       conversation_id: z.string(),
       sender: z.string(),
       is_from_me: z.boolean(),
-      reaction_type: z.enum([
-        'love',
-        'thumbs_up',
-        'thumbs_down',
-        'haha',
-        'exclamation',
-        'question',
-        'emoji',
-        'sticker',
-        'other',
-      ]),
+      reaction_type: z.enum(REACTION_TYPES),
       emoji: z.string().nullable().meta({ description: 'The character of an emoji reaction.' }),
       message_id: z.string().meta({ description: 'The message reacted to; "" if it is not in the database.' }),
       message_guid: z.string(),

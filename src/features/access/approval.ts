@@ -1,18 +1,4 @@
-import type { Approval, ApprovalState } from '../../client/access-types.ts';
-
-export const APPROVAL_STATES = [
-  'held',
-  'approved',
-  'sent',
-  'scheduled',
-  'pending',
-  'failed',
-  'unknown',
-  'denied',
-  'expired',
-  'withdrawn',
-  'void',
-] as const satisfies readonly ApprovalState[];
+import type { Approval } from '../../client/access-types.ts';
 
 /**
  * Returns the console's page on which the owner decides on a held send, as a path relative to the service's address.

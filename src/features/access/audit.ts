@@ -5,8 +5,16 @@ import { HOUR_MS, MINUTE_MS } from '../../core/model/durations.ts';
 import { errorCode } from '../../core/model/errors.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import { startOfLocalDay } from '../../core/runtime/clock.ts';
-import { OTHER_TARGETS } from './audit-words.ts';
 import type { AuditLog, AuditNote, AuditQuery, AuditStore, KeyUses, SendCounts } from './ports.ts';
+
+/**
+ * A limited key's refusals, dry runs, scheduled and cancelled sends name at most 10 targets per minute and outcome.
+ * This value stands for all further targets, which share one line of the log.
+ */
+export const OTHER_TARGETS = '(others)';
+
+/** The `key_id` of a decision that the owner made with a tapback. */
+export const TAPBACK = 'tapback';
 
 /** Delay before changed counts of repetitions are written to the log. */
 const FLUSH_MS = 1000;

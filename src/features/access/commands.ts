@@ -1,8 +1,8 @@
 import { Option } from 'commander';
+import { APPROVAL_STATES } from '../../client/access-types.ts';
 import { APPROVAL_MODES, PRESETS } from '../../client/key-types.ts';
 import { connected, count, gathered, groupOf, nonEmpty, type ProgramCommand } from '../../core/cli/declaration.ts';
 import { SCOPES } from '../../core/model/key.ts';
-import { APPROVAL_STATES } from './approval.ts';
 
 const NAME = 'the id or the name of the key';
 const HOST =

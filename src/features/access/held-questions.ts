@@ -2,8 +2,7 @@ import { isAppError } from '../../core/model/errors.ts';
 import type { Log } from '../../core/model/ports/host-ports.ts';
 import type { OwnerQuestion, Questions } from '../self-chat/port.ts';
 import type { ApprovalDesk } from './approval-desk.ts';
-import type { Audit } from './audit.ts';
-import { TAPBACK } from './audit-words.ts';
+import { type Audit, TAPBACK } from './audit.ts';
 import type { StoredApproval } from './ports.ts';
 import { questionText } from './question.ts';
 

@@ -1,4 +1,4 @@
-import { EVENT_KINDS, type MessageDetails } from '../../core/model/details.ts';
+import { isEventKind, type MessageDetails } from '../../core/model/details.ts';
 import type { Message } from '../../core/model/message.ts';
 import { shownReactions } from '../../core/model/message-view.ts';
 import type { NameLookup } from '../../core/model/ports/names-ports.ts';
@@ -45,7 +45,7 @@ export function messageHtml(shown: ShownMessage, context: MessageContext): Html 
   const { message } = shown;
   const { details } = message;
   const id = GUID.test(message.guid) && html` id="${message.guid}"`;
-  if (details !== undefined && EVENT_KINDS.has(details.kind)) {
+  if (details !== undefined && isEventKind(details.kind)) {
     const words = eventWords(message, details, context.names);
     return html`<article${id}><p class="event"><span dir="auto">${message.body || words}</span> · ${context.calendar.time(message.timestamp)}</p></article>
 `;

@@ -1,9 +1,10 @@
+import { STATISTIC_KINDS } from '../../client/overview-types.ts';
 import type { Handler } from '../../core/http/router.ts';
 import { problem } from '../../core/model/problems.ts';
 import { readQuery } from '../../core/schema/query-parameters.ts';
 import { OVERVIEW } from './port.ts';
 import { statisticsQuery } from './schema.ts';
-import { KEPT_SPANS, STATISTIC_KINDS } from './spans.ts';
+import { KEPT_SPANS } from './spans.ts';
 
 /** The handlers for the owner's home page and its counters (decision Z1). */
 export const HANDLERS = {

@@ -1,9 +1,8 @@
 import * as z from 'zod';
-import type { Overview, StatisticSeries } from '../../client/overview-types.ts';
+import { type Overview, STATISTIC_SPANS, type StatisticSeries } from '../../client/overview-types.ts';
 import { statusSchema } from '../../core/http/status/answers.ts';
 import { shapeOf } from '../../core/schema/shape.ts';
 import { approvalSchema, keyUseSchema } from '../access/types.ts';
-import { STATISTIC_SPANS } from './spans.ts';
 
 const point = z.object({ at: z.string(), counts: z.record(z.string(), z.int()) });
 const points = z.array(point).readonly();

@@ -1,5 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { StatisticKind, StatisticPoint, StatisticSpan, SubjectSeries } from '../../client/overview-types.ts';
+import {
+  STATISTIC_SPANS,
+  type StatisticKind,
+  type StatisticPoint,
+  type StatisticSpan,
+  type SubjectSeries,
+} from '../../client/overview-types.ts';
 import type { PastEvents } from '../../core/chatdb/public.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/model/durations.ts';
 import type { LogEntry } from '../../core/model/event.ts';
@@ -9,7 +15,7 @@ import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import type { DeliveryRecord, DeliveryWatcher } from '../../core/model/webhook.ts';
 import type { StatisticCount, StatisticStore } from './ports.ts';
-import { KEPT_SPANS, STATISTIC_SPANS } from './spans.ts';
+import { KEPT_SPANS } from './spans.ts';
 
 /** Maximum time between counting an occurrence and writing the count to the store (decision Z1). */
 const FLUSH_MS = 10_000;

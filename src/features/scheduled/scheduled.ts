@@ -1,18 +1,12 @@
-import type { ScheduledSend, ScheduledSource, ScheduledState } from '../../client/scheduled-types.ts';
+import type { ScheduledSend, ScheduledState } from '../../client/scheduled-types.ts';
 
-export type { ScheduledSend, ScheduledSource, ScheduledState } from '../../client/scheduled-types.ts';
-
-export const SCHEDULED_STATES = [
-  'scheduled',
-  'sending',
-  'sent',
-  'failed',
-  'unknown',
-  'missed',
-  'cancelled',
-] as const satisfies readonly ScheduledState[];
-
-export const SCHEDULED_SOURCES = ['postern', 'phone'] as const satisfies readonly ScheduledSource[];
+export {
+  SCHEDULED_SOURCES,
+  SCHEDULED_STATES,
+  type ScheduledSend,
+  type ScheduledSource,
+  type ScheduledState,
+} from '../../client/scheduled-types.ts';
 
 /** For each state, a sentence that says why a message in that state cannot be cancelled. */
 export const TOO_LATE: Readonly<Record<Exclude<ScheduledState, 'scheduled'>, string>> = {

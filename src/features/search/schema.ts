@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import type { Highlight, SearchHit, SearchReport } from '../../client/search-types.ts';
+import { type Highlight, SEARCHED_TEXTS, type SearchHit, type SearchReport } from '../../client/search-types.ts';
 import { isTimeZone } from '../../core/model/day-start.ts';
 import { includeParameter } from '../../core/schema/include-parameter.ts';
 import { messageSchema } from '../../core/schema/message-schema.ts';
 import { narrowingParameters } from '../../core/schema/narrowing-parameters.ts';
 import { limit } from '../../core/schema/query-parameters.ts';
 import { shapeOf } from '../../core/schema/shape.ts';
-import { MAX_SEARCH_CHARACTERS, SEARCHED_TEXTS } from './types.ts';
+import { MAX_SEARCH_CHARACTERS } from './types.ts';
 
 const highlightSchema = shapeOf<Highlight>()(z.tuple([z.int(), z.int()]).readonly());
 

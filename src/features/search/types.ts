@@ -40,15 +40,6 @@ export interface SearchQuery {
   readonly beforeMs?: number | undefined;
 }
 
-/** Searchable texts of a message besides its body. */
-export const SEARCHED_TEXTS = [
-  'transcript',
-  'link',
-  'poll',
-  'app',
-  'subject',
-] as const satisfies readonly SearchedTextKind[];
-
 /** A message with its searchable texts besides the body. */
 export interface SearchableMessage extends Message {
   /**

@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import type { Approval } from '../../../client/access-types.ts';
+import { APPROVAL_STATES, type Approval } from '../../../client/access-types.ts';
 import { namesSchema } from '../../../core/schema/names-schema.ts';
 import { wait } from '../../../core/schema/query-parameters.ts';
 import { SEND_CHOICES } from '../../../core/schema/send-choices.ts';
 import { shapeOf } from '../../../core/schema/shape.ts';
 import { NOT_AN_OBJECT } from '../../../core/schema/text.ts';
-import { APPROVAL_STATES } from '../approval.ts';
 
 /** A send that was held for approval, in any state. */
 export const approvalSchema = shapeOf<Approval>()(

@@ -1,9 +1,8 @@
 import * as z from 'zod';
-import type { AuditEntry } from '../../../client/access-types.ts';
+import { AUDIT_ACTIONS, type AuditEntry } from '../../../client/access-types.ts';
 import { namesSchema } from '../../../core/schema/names-schema.ts';
 import { limit, since } from '../../../core/schema/query-parameters.ts';
 import { shapeOf } from '../../../core/schema/shape.ts';
-import { AUDIT_ACTIONS } from '../audit-words.ts';
 
 /** One line of `GET /audit` (decision L4). */
 export const auditSchema = shapeOf<AuditEntry>()(

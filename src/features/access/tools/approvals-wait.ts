@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import type { Approval } from '../../../client/access-types.ts';
+import { APPROVAL_STATES, type Approval } from '../../../client/access-types.ts';
 import { tool } from '../../../core/tools/tool.ts';
 import { timeout, Wait } from '../../../core/tools/wait.ts';
-import { APPROVAL_STATES } from '../approval.ts';
 import { APPROVALS } from '../port.ts';
 
 export const approvalsWait = tool({

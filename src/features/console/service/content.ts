@@ -1,7 +1,7 @@
 // The text of a message, and the notes and reactions below it.
 
 import type { TextRun } from '../../../core/model/content.ts';
-import { type AttachmentDetails, EVENT_KINDS, type MessageDetails } from '../../../core/model/details.ts';
+import { type AttachmentDetails, isEventKind, type MessageDetails } from '../../../core/model/details.ts';
 import type { Message } from '../../../core/model/message.ts';
 import { effectNote, unsentNotes } from '../../../core/model/message-view.ts';
 import { REACTION_SIGNS, type Reaction } from '../../../core/model/reaction.ts';
@@ -12,7 +12,7 @@ export const symbolOf = ({ emoji, reaction_type: type }: Pick<Reaction, 'emoji' 
 
 /** Reports whether a message or a reaction only reports a change of the conversation. */
 export const isNotice = ({ details }: { readonly details?: { readonly kind: string } | undefined }): boolean =>
-  details !== undefined && (EVENT_KINDS.has(details.kind) || details.kind === 'other');
+  details !== undefined && (isEventKind(details.kind) || details.kind === 'other');
 
 /**
  * Returns the text as written, or a sentence if there is no text. Returns "" if a card or a picture shows the content.

@@ -1,4 +1,4 @@
-import { MADE, NEXT, type Operation, STATE_DB } from '../../core/http/openapi/operation.ts';
+import { MADE, type Operation, onePage, STATE_DB } from '../../core/http/openapi/operation.ts';
 import { accessExamples as examples } from './examples.ts';
 import { approvalQuery, approvalsQuery, approveBody } from './schema/approval-schema.ts';
 import { auditQuery } from './schema/audit-schema.ts';
@@ -169,9 +169,7 @@ export const ACCESS_OPERATIONS = {
       'Lines are written once there is a limited key, and kept for 90 days, at most 100,000 of them. ' +
       'For the next page, give the `id` of the last line as `after`; with `order=desc`, `Link` has its URL.',
     query: auditQuery,
-    answers: {
-      200: { description: 'One page.', schema: 'AuditEntry', isList: true, example: [examples.audit], headers: NEXT },
-    },
+    answers: onePage('AuditEntry', examples.audit),
     mistakes: [
       { pointer: '?after', message: 'The parameter `after` must be the id of a line, or 0 to start at the first.' },
     ],

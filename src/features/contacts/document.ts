@@ -1,6 +1,6 @@
 import type { Contact, Person } from '../../client/people-types.ts';
 import { examples } from '../../core/http/openapi/examples.ts';
-import { CHAT_DB, NEXT } from '../../core/http/openapi/operation.ts';
+import { CHAT_DB, LIMIT_MISTAKE, onePage } from '../../core/http/openapi/operation.ts';
 import type { ResourceDocument } from '../../core/http/resource.ts';
 import { INCLUDE_MISTAKE } from '../../core/schema/include-parameter.ts';
 import {
@@ -39,7 +39,7 @@ export const DOCUMENT: ResourceDocument = {
         200: { description: 'The people that match.', schema: 'Contact', isList: true, example: [contact] },
       },
       problems: ['contacts_disabled'],
-      mistakes: [{ pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' }],
+      mistakes: [LIMIT_MISTAKE],
     },
     listPeople: {
       tag: 'Contacts',
@@ -53,7 +53,7 @@ export const DOCUMENT: ResourceDocument = {
         200: { description: 'The people that match.', schema: 'Person', isList: true, example: [person] },
       },
       problems: [...CHAT_DB],
-      mistakes: [{ pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' }],
+      mistakes: [LIMIT_MISTAKE],
     },
     listPersonMessages: {
       tag: 'Contacts',
@@ -62,20 +62,9 @@ export const DOCUMENT: ResourceDocument = {
         'The messages of all one-to-one conversations with the person, in one list. `Link` has the URL of the next page. ' +
         'To reply, send to one of the addresses: a person cannot be a recipient.',
       query: personMessagesQuery,
-      answers: {
-        200: {
-          description: 'One page.',
-          schema: 'Message',
-          isList: true,
-          example: [examples.received],
-          headers: NEXT,
-        },
-      },
+      answers: onePage('Message', examples.received),
       problems: ['person_not_found', 'invalid_cursor', ...CHAT_DB],
-      mistakes: [
-        { pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' },
-        INCLUDE_MISTAKE,
-      ],
+      mistakes: [LIMIT_MISTAKE, INCLUDE_MISTAKE],
     },
   },
   schemas: { Contact: contactSchema, Person: personSchema },

@@ -1,5 +1,5 @@
 import { examples } from '../../core/http/openapi/examples.ts';
-import { CHAT_DB, NEXT } from '../../core/http/openapi/operation.ts';
+import { CHAT_DB, LIMIT_MISTAKE, NEXT } from '../../core/http/openapi/operation.ts';
 import type { ResourceDocument } from '../../core/http/resource.ts';
 import { searchHitSchema, searchParameters, searchReportSchema } from './schema.ts';
 
@@ -28,10 +28,7 @@ export const DOCUMENT: ResourceDocument = {
         },
       },
       problems: ['invalid_cursor', 'search_disabled', 'search_unavailable', ...CHAT_DB],
-      mistakes: [
-        { pointer: '?q', message: 'At character 8: the quotation mark is not closed.' },
-        { pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' },
-      ],
+      mistakes: [{ pointer: '?q', message: 'At character 8: the quotation mark is not closed.' }, LIMIT_MISTAKE],
     },
   },
   schemas: { SearchHit: searchHitSchema },

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Upload } from '../../model/upload.ts';
 import { shapeOf } from '../../schema/shape.ts';
-import { CHAT_DB } from '../openapi/operation.ts';
+import { CHAT_DB, requestHeader } from '../openapi/operation.ts';
 import type { ResourceDocument } from '../resource.ts';
 import { attachmentQuery } from './schema.ts';
 
@@ -22,10 +22,6 @@ const uploadSchema = shapeOf<Upload>()(
 
 const TAG = { ETag: 'Changes with the file.' };
 
-function header(name: string, description: string) {
-  return { name, in: 'header', description, schema: { type: 'string' } };
-}
-
 /** Files of messages, and files to send, in the documents of the API. */
 export const DOCUMENT = {
   operations: {
@@ -38,9 +34,9 @@ export const DOCUMENT = {
         'For a file that is only in iCloud the answer is 404, and 409 with `as`: open the conversation in Messages to download it.',
       query: attachmentQuery,
       headers: [
-        header('Range', 'One range of bytes, as in `bytes=0-1023`.'),
-        header('If-Range', 'The `ETag` of the file that `Range` is about; another file is sent whole.'),
-        header('If-None-Match', 'The `ETag` of a file that the client has.'),
+        requestHeader('Range', 'One range of bytes, as in `bytes=0-1023`.'),
+        requestHeader('If-Range', 'The `ETag` of the file that `Range` is about; another file is sent whole.'),
+        requestHeader('If-None-Match', 'The `ETag` of a file that the client has.'),
       ],
       answers: {
         200: { description: 'The whole file, in its own type.', type: '*/*', headers: TAG },
@@ -65,7 +61,7 @@ export const DOCUMENT = {
         'The `id` goes into `attachment_ids` of `POST /messages`, with the same key. ' +
         'The file is kept until it is sent, at most 24 hours; all uploads together take at most 1 GB.',
       headers: [
-        header(
+        requestHeader(
           'Content-Disposition',
           'The name, as in `attachment; filename="photo.jpg"`; also `filename*=UTF-8\'\'…`. ' +
             'Leave this header out with a form.',

@@ -1,7 +1,7 @@
 import { conversationDetailsSchema } from '../../schema/details-schema.ts';
 import { INCLUDE_MISTAKE } from '../../schema/include-parameter.ts';
 import { examples } from '../openapi/examples.ts';
-import { CHAT_DB, NEXT } from '../openapi/operation.ts';
+import { CHAT_DB, LIMIT_MISTAKE, onePage } from '../openapi/operation.ts';
 import type { ResourceDocument } from '../resource.ts';
 import { conversationSchema } from './answers.ts';
 import { conversationAttachmentsQuery, conversationQuery, singleConversationQuery } from './schema.ts';
@@ -18,20 +18,9 @@ export const DOCUMENT = {
         '`include=details` adds the unread count and the last message, `include=contacts` the names of people. ' +
         '`q` finds conversations by name, number or group.',
       query: conversationQuery,
-      answers: {
-        200: {
-          description: 'One page.',
-          schema: 'Conversation',
-          isList: true,
-          example: [examples.conversation],
-          headers: NEXT,
-        },
-      },
+      answers: onePage('Conversation', examples.conversation),
       problems: ['invalid_cursor', ...CHAT_DB],
-      mistakes: [
-        { pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' },
-        INCLUDE_MISTAKE,
-      ],
+      mistakes: [LIMIT_MISTAKE, INCLUDE_MISTAKE],
     },
     getConversation: {
       tag: 'Conversations',
@@ -51,17 +40,9 @@ export const DOCUMENT = {
         'The attachments of all messages, with the ids of the messages. `limit` counts messages, not ' +
         'attachments, so a page can have more items. `Link` has the URL of the next page.',
       query: conversationAttachmentsQuery,
-      answers: {
-        200: {
-          description: 'One page.',
-          schema: 'ListedAttachment',
-          isList: true,
-          example: [examples.listedAttachment],
-          headers: NEXT,
-        },
-      },
+      answers: onePage('ListedAttachment', examples.listedAttachment),
       problems: ['conversation_not_found', 'invalid_cursor', ...CHAT_DB],
-      mistakes: [{ pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' }],
+      mistakes: [LIMIT_MISTAKE],
     },
   },
   schemas: {

@@ -4,7 +4,7 @@ import { INCLUDE_MISTAKE } from '../../schema/include-parameter.ts';
 import { MAX_AGE_MISTAKE } from '../../schema/narrowing-parameters.ts';
 import { streamQuery } from '../../schema/stream-query.ts';
 import { examples } from '../openapi/examples.ts';
-import { CHAT_DB } from '../openapi/operation.ts';
+import { CHAT_DB, requestHeader } from '../openapi/operation.ts';
 import type { ResourceDocument } from '../resource.ts';
 import { anyEventSchema, changeEventSchema, eventSchema } from './answers.ts';
 import { eventsQuery } from './schema.ts';
@@ -21,14 +21,7 @@ export const DOCUMENT = {
         'as there is an event.\n\nIf `Accept` is only `text/event-stream` (Server-Sent Events) or `application/x-ndjson`, ' +
         'the response stays open and has each event as it happens, from `after` or `Last-Event-ID` on, or else from now on.',
       query: eventsQuery,
-      headers: [
-        {
-          name: 'Last-Event-ID',
-          in: 'header',
-          description: 'With Server-Sent Events: where to continue, instead of `after`.',
-          schema: { type: 'string' },
-        },
-      ],
+      headers: [requestHeader('Last-Event-ID', 'With Server-Sent Events: where to continue, instead of `after`.')],
       answers: {
         200: {
           description: 'One page.',

@@ -1,7 +1,7 @@
 import { INCLUDE_MISTAKE } from '../../schema/include-parameter.ts';
 import { messageSchema } from '../../schema/message-schema.ts';
 import { examples } from '../openapi/examples.ts';
-import { CHAT_DB, MADE, NEXT, SENDING, STATE_DB } from '../openapi/operation.ts';
+import { CHAT_DB, LIMIT_MISTAKE, MADE, onePage, SENDING, STATE_DB } from '../openapi/operation.ts';
 import type { ResourceDocument } from '../resource.ts';
 import { dryRunSchema } from './answers.ts';
 import { messageQuery, sendBody, singleMessageQuery } from './schema.ts';
@@ -32,20 +32,9 @@ export const DOCUMENT = {
         '`since` keeps only messages after an instant, and `order=asc` begins with the oldest. ' +
         'Reactions are not messages: they are events, and part of the `details` of their message.',
       query: messageQuery,
-      answers: {
-        200: {
-          description: 'One page.',
-          schema: 'Message',
-          isList: true,
-          example: [examples.received],
-          headers: NEXT,
-        },
-      },
+      answers: onePage('Message', examples.received),
       problems: ['invalid_cursor', ...CHAT_DB],
-      mistakes: [
-        { pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' },
-        INCLUDE_MISTAKE,
-      ],
+      mistakes: [LIMIT_MISTAKE, INCLUDE_MISTAKE],
     },
     sendMessage: {
       tag: 'Messages',

@@ -13,7 +13,7 @@ import { WEBHOOK_EVENT_TYPES } from '../webhooks/schema.ts';
 import { examples } from './examples.ts';
 import { type Json, jsonSchema } from './json-schema.ts';
 import { type Catalogue, otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
-import type { Operation, OperationAnswer } from './operation.ts';
+import { type Operation, type OperationAnswer, requestHeader } from './operation.ts';
 import { problemSchema } from './problem-schema.ts';
 
 /** The tags, in the order in which the reference page shows them. */
@@ -199,18 +199,13 @@ function webhookOf(type: WebhookEventType): Json {
     security: [],
     parameters: [
       {
-        name: 'X-Webhook-Delivery',
-        in: 'header',
+        ...requestHeader(
+          'X-Webhook-Delivery',
+          'The id of the delivery. It stays the same when the delivery is attempted or sent again.',
+        ),
         required: true,
-        description: 'The id of the delivery. It stays the same when the delivery is attempted or sent again.',
-        schema: { type: 'string' },
       },
-      {
-        name: 'X-Webhook-Signature',
-        in: 'header',
-        description: '`sha256=<hex>`, if the webhook has a secret.',
-        schema: { type: 'string' },
-      },
+      requestHeader('X-Webhook-Signature', '`sha256=<hex>`, if the webhook has a secret.'),
     ],
     requestBody: {
       required: true,

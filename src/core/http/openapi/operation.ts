@@ -58,8 +58,21 @@ export interface OperationAnswer {
 
 /** The header of an answer that is one page of a list. */
 export const NEXT = { Link: '`<?…>; rel="next"` when there may be more. Relative to the URL of the request.' };
+/** The answer to a request for one page of a list. */
+export function onePage(schema: string, example: unknown) {
+  return { 200: { description: 'One page.', schema, isList: true, example: [example], headers: NEXT } } as const;
+}
+
+/** A header of a request, which holds a text. */
+export function requestHeader(name: string, description: string) {
+  return { name, in: 'header', description, schema: { type: 'string' } } as const;
+}
+
 /** Header of an answer that created something. */
 export const MADE = { Location: 'URL of the new resource, relative to the URL of the request.' };
+/** An example of a mistake in the number of items that a list is asked for. */
+export const LIMIT_MISTAKE = { pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' };
+
 /** Problems of operations that read chat.db. */
 export const CHAT_DB = [...namesOf('chat_db_unavailable'), 'index_missing'] as const;
 /** Problems of operations that write to state.db. */

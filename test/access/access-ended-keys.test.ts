@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Caller } from '../../src/core/model/caller.ts';
 import type { LogEntry } from '../../src/core/model/event.ts';
 import { auditStore } from '../../src/features/access/state/audit-store.ts';
 import { AccessSending, ANA, approvalsOf, codeOf } from '../support/access-sending.ts';
@@ -18,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => service.close());
 
-const idOf = (caller: ReturnType<AccessSending['caller']>): string => caller.key?.id ?? '';
+const idOf = (caller: Caller): string => caller.key?.id ?? '';
 const entry = (event: unknown): LogEntry =>
   ({ offset: { rowId: 1, change: 0 }, rowId: 1, guid: 'G', event }) as LogEntry;
 
@@ -54,24 +55,50 @@ describe('a key that has ended', () => {
     expect(caller.feed.admits(event)).toBe(false);
   });
 
-  test('ends by itself what works for it elsewhere, such as its webhooks', async () => {
-    const soon = new Date(service.clock.now() + HOUR_MS).toISOString();
-    const id = idOf(service.caller({ expires_at: soon }));
-    const changed: unknown[] = [];
-    service.guests.onChange(({ keyId, isAlive }) => void changed.push([keyId, isAlive]));
-    await service.clock.advance(HOUR_MS - 1);
-    expect(changed).toEqual([]);
-    await service.clock.advance(1);
-    expect(changed).toEqual([[id, false]]);
+  test.each(['made with', 'changed to'])(
+    'ends at the time that it was %s its connections and webhooks',
+    async (how) => {
+      const expires_at = new Date(service.clock.now() + 30_000).toISOString();
+      const caller = service.caller({ expires_at: how === 'made with' ? expires_at : null });
+      if (how === 'changed to') service.access.keys.change(idOf(caller), { expires_at });
+      const ended: unknown[] = [];
+      caller.onEnd?.(() => void ended.push('connection'));
+      service.guests.onChange(({ keyId, isAlive }) => void ended.push([keyId, isAlive]));
+      await service.clock.advance(29_999);
+      expect(ended).toEqual([]);
+      await service.clock.advance(1);
+      expect(ended).toEqual(['connection', [idOf(caller), false]]);
+    },
+  );
+
+  test('while the Mac slept has its connections closed within a minute of waking', async () => {
+    const caller = service.caller({ expires_at: new Date(service.clock.now() + HOUR_MS).toISOString() });
+    const ended: unknown[] = [];
+    caller.onEnd?.(() => void ended.push('connection'));
+    // Timers stand still during sleep.
+    service.clock.step(HOUR_MS);
+    await service.clock.advance(60_000);
+    expect(ended).toEqual(['connection']);
   });
 
   test('is told nothing of what it waited for', async () => {
-    const caller = service.caller({ approval: 'always' });
     const decider = service.caller({ scopes: ['approve'] });
-    const waiting = codeOf(approvalsOf(decider).list({ state: 'held', waitMs: 50_000 }));
+    const codes: string[] = [];
+    void codeOf(approvalsOf(decider).list({ state: 'held', waitMs: 50_000 })).then((code) => codes.push(code));
     service.access.keys.revoke(idOf(decider));
-    await service.hold(caller);
-    expect(await waiting).toBe('unauthorized');
+    await service.clock.advance(0);
+    expect(codes).toEqual(['unauthorized']);
+  });
+
+  test('loses its uploads when it is revoked', async () => {
+    const caller = service.caller();
+    async function* content(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('a file');
+    }
+    await caller.uploads.add({ name: 'a.txt', mimeType: undefined, content: content() });
+    expect(service.uploads.bytes).toBe(6);
+    service.access.keys.revoke(idOf(caller));
+    expect(service.uploads.bytes).toBe(0);
   });
 
   test('keeps its name for those who read what it did, and says what ended with it', async () => {
@@ -92,6 +119,27 @@ describe('a key that has ended', () => {
     service.access.keys.revoke(idOf(caller));
     expect((await service.approvals.get(id, 0)).state).toBe('expired');
   });
+});
+
+test('a key ends after 90 days unless its owner says otherwise', () => {
+  const endOf = (caller: Caller) => service.access.keys.get(idOf(caller)).expires_at;
+  expect(Date.parse(endOf(service.caller()) ?? '')).toBe(service.clock.now() + 90 * 24 * HOUR_MS);
+  expect(endOf(service.caller({ expires_at: null }))).toBeNull();
+});
+
+test('there are at most 1000 keys', () => {
+  service.state.transaction(() => {
+    for (let made = 0; made < 1000; made += 1) service.caller();
+    expect(() => service.caller()).toThrow(expect.objectContaining({ code: 'too_many_keys' }));
+  });
+});
+
+test('the last use of a key survives a restart', async () => {
+  const id = idOf(service.caller());
+  const { chats, clock } = service;
+  await service.close();
+  service = new AccessSending(join(root, String(folders)), { chats, clock });
+  expect(service.access.keys.get(id).last_used_at).toBe(new Date(clock.now()).toISOString().replace('.000Z', 'Z'));
 });
 
 test('a secret that was replaced opens its key for a day', async () => {
@@ -147,11 +195,12 @@ test('a summary of many changes is there for every key: without it a copy stays 
 });
 
 test.each([
-  'dry_run', // removed before all others
-  'sent',
-])('the sends that caps count stay, however many other lines there are: %s', async (outcome) => {
+  ['dry_run', { sendAtMs: HOUR_MS, sendUntilMs: 2 * HOUR_MS }], // both are removed before all others
+  ['sent', {}],
+])('the sends that caps count stay, however many other lines there are: %s', async (outcome, times) => {
   const caller = service.caller({ caps: { per_day: 1, per_minute: 60 } });
-  await service.send(caller);
+  const nowMs = service.clock.now();
+  await service.send(caller, Object.fromEntries(Object.entries(times).map(([name, ms]) => [name, nowMs + ms])));
   const store = auditStore(service.state);
   service.state.exec('BEGIN');
   for (let count = 0; count < 100_001; count += 1) {

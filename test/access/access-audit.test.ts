@@ -87,14 +87,18 @@ describe('scheduling and cancelling in a loop', () => {
 
   test('leaves the caps of messages that leave to those that leave', async () => {
     const caller = service.caller({ caps: { per_minute: 2 } });
-    const sendAtMs = service.clock.now() + 1000;
+    const sendAtMs = service.clock.now() + 61_000;
     for (const body of ['one', 'two']) await service.send(caller, { body, sendAtMs, sendUntilMs: sendAtMs + 60_000 });
     service.scheduler.start();
+    await service.clock.advance(60_000);
     await eventually(async () => {
       await service.clock.advance(1000);
       expect(service.texts()).toEqual(['one', 'two']);
     });
     expect(service.clock.now()).toBeLessThan(sendAtMs + 60_000);
+    const laterMs = service.clock.now() + 1000;
+    expect(await codeOf(service.send(caller, { body: 'direct' }))).toBe('cap_reached');
+    expect(await codeOf(service.send(caller, { body: 'later', sendAtMs: laterMs, sendUntilMs: laterMs }))).toBe('none');
   });
 
   test('keeps no more than 10,000 cancelled sends', async () => {
@@ -161,15 +165,24 @@ describe('an audit log that is full', () => {
     expect(await codeOf(service.send(caller))).toBe('none');
     expect(service.texts()).toEqual(['hello']);
   });
+
+  test('is trimmed while the service runs, not only when it starts', () => {
+    const note = { keyId: 'key', action: 'approval', outcome: 'denied' } as const;
+    fill(MAX_ROWS, note);
+    for (let line = 0; line < 1000; line += 1) service.access.audit.note(note);
+    expect(service.state.prepare('SELECT count(*) FROM audit').get()).toEqual([MAX_ROWS]);
+  });
 });
 
 test('refusals to different people within a minute name each of them', async () => {
   const caller = service.caller({ send: [ANA] });
-  for (const recipient of [BEN, '+15550198', '+15550199', BEN]) await codeOf(service.send(caller, { recipient }));
+  const long = 'x'.repeat(512);
+  for (const recipient of [BEN, '+15550198', '+15550199', BEN, long]) await codeOf(service.send(caller, { recipient }));
   expect(lines().filter(([action]) => action === 'refused')).toEqual([
     ['refused', 'recipient_not_allowed', BEN, 2],
     ['refused', 'recipient_not_allowed', '+15550198', 1],
     ['refused', 'recipient_not_allowed', '+15550199', 1],
+    ['refused', 'recipient_is_name', long.slice(0, 200), 1],
   ]);
 });
 

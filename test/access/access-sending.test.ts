@@ -202,6 +202,7 @@ describe('a send under a limited key', () => {
     );
     expect(codes.filter((code) => code === 'none').length).toBe(10);
     expect(new Set(codes)).toEqual(new Set(['none', 'cap_reached']));
+    await expect(service.send(caller, { body: 'again' })).rejects.toMatchObject({ headers: { 'Retry-After': '60' } });
     const { key } = caller;
     await service.close();
     service = new AccessSending(folder, { chats: service.chats, clock: service.clock });
@@ -220,6 +221,12 @@ describe('a send under a limited key', () => {
       codes.push(await codeOf(service.send(caller, { recipient: recipient ?? '', body: `${codes.length}` })));
     }
     expect(codes).toEqual(['none', 'none', 'none', 'cap_reached']);
+    // Held sends leave people new, and each of those people still counts once.
+    const asking = service.caller({ send: people, approval: 'always', caps: { new_contacts_per_day: 2 } });
+    for (const recipient of [people[3], people[4], people[5], people[3]]) {
+      codes.push(await codeOf(service.send(asking, { recipient: recipient ?? '', body: `${codes.length}` })));
+    }
+    expect(codes.slice(4)).toEqual(['none', 'none', 'cap_reached', 'none']);
   });
 
   test('all limited keys together stop at 200 a day', async () => {
@@ -234,6 +241,8 @@ describe('a send under a limited key', () => {
       await service.clock.advance(61_000);
     }
     expect(sent).toBe(200);
+    const { key } = service.caller();
+    expect(service.access.keys.get(key?.id ?? '').remaining?.per_day).toBe(0);
   });
 });
 
@@ -334,10 +343,19 @@ describe('the audit log', () => {
     for (let index = 0; index < 500; index += 1) {
       await codeOf(service.send(caller, { recipient: BEN, body: `${index}` }));
     }
+    const counts = (): readonly number[] =>
+      service.access.audit.list({ action: 'refused', limit: 1000 }).map(({ count }) => count);
+    expect(counts()).toEqual([500]);
     await service.clock.advance(60_000);
     await codeOf(service.send(caller, { recipient: BEN }));
-    const refused = service.access.audit.list({ limit: 1000 }).filter(({ action }) => action === 'refused');
-    expect(refused.map(({ count }) => count)).toEqual([500, 1]);
+    // A line is not continued from before its minute, after the clock was set back.
+    service.clock.step(-3_600_000);
+    for (const _ of [1, 2, 3]) await codeOf(service.send(caller, { recipient: BEN }));
+    expect(counts()).toEqual([500, 1, 3]);
+    await codeOf(service.send(caller, { recipient: BEN }));
+    await service.close();
+    service = new AccessSending(folder, { chats: service.chats, clock: service.clock });
+    expect(counts()).toEqual([500, 1, 4]);
   });
 
   test('keeps 90 days and no more', async () => {

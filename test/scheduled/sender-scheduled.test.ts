@@ -283,12 +283,15 @@ describe('under a limited key', () => {
   test('a scheduled send is checked again at its time', async () => {
     const forbidden = service.caller();
     const strict = service.caller();
+    const dry = service.caller();
     await schedule(MINUTE, { body: 'a' }, forbidden);
     await schedule(MINUTE, { body: 'b' }, strict);
+    await schedule(MINUTE, { body: 'c' }, dry);
     service.access.keys.change(forbidden.key?.id ?? '', { send: [] });
     service.access.keys.change(strict.key?.id ?? '', { approval: 'always' });
+    service.access.keys.change(dry.key?.id ?? '', { dry_run: true });
     await pass(2 * MINUTE);
-    expect(states()).toEqual(Array.from({ length: 2 }, () => ['failed', 'recipient_not_allowed']));
+    expect(states()).toEqual(Array.from({ length: 3 }, () => ['failed', 'recipient_not_allowed']));
     expect(service.texts()).toEqual([]);
   });
 

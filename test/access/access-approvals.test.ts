@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { MAX_KEPT_BYTES } from '../../src/core/model/upload.ts';
 import { AccessSending, ANA, approvalsOf, codeOf, GARDEN } from '../support/access-sending.ts';
 import { eventually } from '../support/eventually.ts';
 import { seededChance } from '../support/seed.ts';
@@ -129,14 +130,15 @@ describe('a held send', () => {
 
   test('expires after 24 hours, and its text is erased', async () => {
     const caller = service.caller(always);
-    const held = await service.hold(caller, { idempotencyKey: { kind: 'client', key: 'k' } });
+    const request = { body: 'between us '.repeat(300), idempotencyKey: { kind: 'client', key: 'k' } } as const;
+    const held = await service.hold(caller, request);
     await service.clock.advance(24 * HOUR_MS);
     expect(await codeOf(approve(held))).toBe('approval_expired');
     expect(await service.approvals.get(held.id, 0)).toMatchObject({ state: 'expired', text: null });
-    expect(await codeOf(service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' } }))).toBe(
-      'approval_expired',
-    );
+    expect(await codeOf(service.send(caller, request))).toBe('approval_expired');
     expect(service.messages.runs).toEqual([]);
+    await restart();
+    expect(readFileSync(join(folder, 'config/state.db')).includes('between us')).toBe(false);
   });
 
   test('of a revoked key is void', async () => {
@@ -199,9 +201,13 @@ describe('somebody joins between the approval and the send', () => {
 });
 
 describe('a file of a held send', () => {
-  test('that is exchanged after the hold: the old bytes go', async () => {
-    const file = join(outbox, 'a.txt');
+  let file: string;
+  beforeEach(() => {
+    file = join(outbox, 'a.txt');
     writeFileSync(file, 'the old bytes');
+  });
+
+  test('that is exchanged after the hold: the old bytes go', async () => {
     const held = await service.hold(service.caller(always), { attachments: [file] });
     expect(held.attachments).toMatchObject([{ name: 'a.txt', bytes: 13 }]);
     writeFileSync(file, 'the new bytes, which nobody approved');
@@ -218,14 +224,46 @@ describe('a file of a held send', () => {
   });
 
   test('whose copy was altered makes it void', async () => {
-    const file = join(outbox, 'a.txt');
-    writeFileSync(file, 'the old bytes');
     const held = await service.hold(service.caller(always), { attachments: [file] });
     writeFileSync(join(folder, 'config/held', held.id, '0/a.txt'), 'other bytes');
     await approve(held);
     await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
     expect(await stateOf(held.id)).toBe('void');
     expect(service.messages.runs).toEqual([]);
+  });
+
+  test.each(['denied', 'withdrawn', 'expired'])('is removed once the send is %s', async (state) => {
+    const caller = service.caller(always);
+    const { id } = await service.hold(caller, { attachments: [file] });
+    expect(readdirSync(join(folder, 'config/held'))).toEqual([id]);
+    if (state === 'denied') await service.approvals.deny(id);
+    else if (state === 'withdrawn') await approvalsOf(caller).withdraw(id);
+    else await service.clock.advance(24 * HOUR_MS);
+    expect(await stateOf(id)).toBe(state);
+    await eventually(() => expect(readdirSync(join(folder, 'config/held'))).toEqual([]));
+  });
+
+  test('needs room beside all uploads, of which its own only change their place', async () => {
+    const caller = service.caller(always);
+    async function* content(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('13 characters');
+    }
+    const { id } = await caller.uploads.add({ name: 'b.txt', mimeType: undefined, content: content() });
+    Object.defineProperty(service.uploads, 'bytes', { get: () => MAX_KEPT_BYTES });
+    expect(await codeOf(service.hold(caller, { attachments: [file] }))).toBe('storage_full');
+    expect((await service.hold(caller, { uploads: caller.uploads.files([id]) })).state).toBe('held');
+    await caller.uploads.discard([id]);
+    const again = { body: 'again', uploads: caller.uploads.files([id]) };
+    expect(await codeOf(service.hold(caller, again))).toBe('upload_not_found');
+  });
+
+  test('takes room until the send has ended, also while it is being sent', async () => {
+    const { id } = await service.hold(service.caller(always), { attachments: [file] });
+    expect(service.access.keptBytes()).toBe(13);
+    service.state.prepare("UPDATE approval SET state = 'approved' WHERE id = ?").run(id);
+    expect(service.access.keptBytes()).toBe(13);
+    service.state.prepare("UPDATE approval SET state = 'sent' WHERE id = ?").run(id);
+    expect(service.access.keptBytes()).toBe(0);
   });
 });
 
@@ -278,74 +316,6 @@ describe('approving', () => {
     await service.close();
     expect(await expiring).toMatchObject({ state: 'held' });
     service = new AccessSending(folder, { chats: service.chats, clock: service.clock });
-  });
-});
-
-describe('over a restart', () => {
-  test('what was approved and not begun is sent, what was begun is not sent again', async () => {
-    const caller = service.caller(always);
-    const [fresh, begun, done] = [
-      await service.hold(caller, { body: 'fresh' }),
-      await service.hold(caller, { body: 'begun' }),
-      await service.hold(caller, { body: 'done' }),
-    ];
-    const decide = (id: string) =>
-      service.state.prepare("UPDATE approval SET state = 'approved', decided_at = 'x' WHERE id = ?").run(id);
-    // States left by a process that dies after the decision, after the claim, and after osascript.
-    for (const { id } of [fresh, begun, done]) decide(id);
-    const { idempotencyStore } = await import('../../src/core/state/idempotency-store.ts');
-    const { requestHash } = await import('../../src/core/sender/idempotency.ts');
-    const store = idempotencyStore(service.state);
-    for (const [held, body] of [
-      [begun, 'begun'],
-      [done, 'done'],
-    ] as const) {
-      store.claim(
-        { kind: 'approval', key: held.id },
-        requestHash({ recipient: ANA, body, attachments: [] }),
-        service.clock.now(),
-      );
-    }
-    store.finish({ kind: 'approval', key: done.id }, { state: 'provisional' });
-    await restart();
-    await service.access.start();
-    await eventually(async () =>
-      expect(await Promise.all([fresh, begun, done].map(({ id }) => stateOf(id)))).toEqual([
-        'sent',
-        'unknown',
-        'pending',
-      ]),
-    );
-    expect(service.texts()).toEqual(['fresh']);
-  });
-
-  test('what was scheduled stays scheduled, with its files, although its approval has expired meanwhile', async () => {
-    const file = join(outbox, 'a.txt');
-    writeFileSync(file, 'a');
-    const sendAtMs = service.clock.now() + 30 * HOUR_MS;
-    const times = { sendAtMs, sendUntilMs: sendAtMs + HOUR_MS };
-    const held = await service.hold(service.caller(always), { ...times, attachments: [file] });
-    await approve(held);
-    await eventually(async () => expect(await stateOf(held.id)).toBe('scheduled'));
-    // As if the service had died before it stored that.
-    service.state.prepare("UPDATE approval SET state = 'approved', text = 'hello' WHERE id = ?").run(held.id);
-    await service.clock.advance(25 * HOUR_MS);
-    await restart();
-    await service.access.start();
-    await eventually(async () => expect(await stateOf(held.id)).toBe('scheduled'));
-    expect(existsSync(join(folder, 'config', 'held', held.id))).toBe(true);
-  });
-
-  test('a day later nothing is sent that had not begun', async () => {
-    const held = await service.hold(service.caller(always));
-    service.state.prepare("UPDATE approval SET state = 'approved' WHERE id = ?").run(held.id);
-    await service.clock.advance(25 * HOUR_MS);
-    await restart();
-    await service.access.start();
-    await idle();
-    expect(await stateOf(held.id)).toBe('void');
-    await service.clock.advance(25 * HOUR_MS);
-    expect(service.messages.runs).toEqual([]);
   });
 });
 

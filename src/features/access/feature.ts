@@ -35,10 +35,7 @@ export const access = feature({
   replaced: (state) => state.exec('UPDATE approval SET message_id = NULL'),
   backedUp: (copy) => endHeldSends(copy),
   restored: (state) => restoredKeys(state),
-  async open(core) {
-    const { openAccess } = await import('./open.ts');
-    return openAccess(core);
-  },
+  open: async (core) => (await import('./open.ts')).openAccess(core),
 });
 
 /**

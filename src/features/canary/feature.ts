@@ -46,7 +46,6 @@ export const canary = feature({
   shown: async () => (await import('./shown.ts')).shownCanary,
   async open(core, { isEnabled }) {
     if (!isEnabled) return undefined;
-    const { openCanary } = await import('./canary.ts');
-    return openCanary(core, ownAddressIn(core.config));
+    return (await import('./canary.ts')).openCanary(core, ownAddressIn(core.config));
   },
 });

@@ -20,8 +20,5 @@ export const changes = feature({
   document: async () => ({ operations: {}, status: (await import('./document.ts')).changesSchema }),
   shown: async () => (await import('./shown.ts')).shownChanges,
   shownToKeys: ({ state, logged, swept_at }: ChangesReport): ChangesReport => ({ state, logged, swept_at }),
-  async open(core, { enabled }) {
-    const { openChanges } = await import('./open.ts');
-    return openChanges(core, enabled);
-  },
+  open: async (core, { enabled }) => (await import('./open.ts')).openChanges(core, enabled),
 });

@@ -36,8 +36,5 @@ export const contacts = feature({
       'Switch on Full Disk Access for Postern. If a file is damaged, open Contacts, which creates it again. To do without names, set contacts.enabled = false in config.toml.';
     return [finding('warning', 'contacts', health.message, advice)];
   },
-  async open(core, values) {
-    const { openContacts } = await import('./open.ts');
-    return openContacts(core, values);
-  },
+  open: async (core, values) => (await import('./open.ts')).openContacts(core, values),
 });

@@ -46,8 +46,5 @@ export const doctor = feature({
       .examples('postern check-database ~/Library/Messages/chat.db')
       .runs(async () => (await import('./cli/database-check.ts')).checkDatabaseCommand);
   },
-  async open(core) {
-    const { openDiagnostics } = await import('./open.ts');
-    return openDiagnostics(core);
-  },
+  open: async (core) => (await import('./open.ts')).openDiagnostics(core),
 });

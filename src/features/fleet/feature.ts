@@ -44,8 +44,7 @@ export const fleet = feature({
   },
   async open(core, values) {
     if (values.file === '') return undefined;
-    const { openAgent } = await import('./agent/agent.ts');
-    return openAgent(core, values);
+    return (await import('./agent/agent.ts')).openAgent(core, values);
   },
 });
 

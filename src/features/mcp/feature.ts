@@ -49,8 +49,5 @@ export const mcp = feature({
       .examples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key')
       .runs(async () => (await import('./cli/mcp-command.ts')).mcpCommand);
   },
-  async open(core, settings) {
-    const { openMcp } = await import('./open.ts');
-    return openMcp(core, settings);
-  },
+  open: async (core, settings) => (await import('./open.ts')).openMcp(core, settings),
 });

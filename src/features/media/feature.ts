@@ -3,8 +3,5 @@ import { feature } from '../../core/feature.ts';
 /** Converts attachments, on request, to a form that every client can show or play. */
 export const media = feature({
   name: 'media',
-  async open(core) {
-    const { openMedia } = await import('./open.ts');
-    return openMedia(core);
-  },
+  open: async (core) => (await import('./open.ts')).openMedia(core),
 });

@@ -34,7 +34,6 @@ export const oauth = feature({
   },
   async open(core, { issuer }) {
     if (issuer === '') return undefined;
-    const { openOAuth } = await import('./open-issuer.ts');
-    return openOAuth(core, issuer);
+    return (await import('./open-issuer.ts')).openOAuth(core, issuer);
   },
 });

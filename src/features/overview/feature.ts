@@ -28,8 +28,5 @@ export const overview = feature({
   handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
   statusPage: async () => (await import('./shown.ts')).shownCounters,
-  async open(core) {
-    const { openOverview } = await import('./open.ts');
-    return openOverview(core);
-  },
+  open: async (core) => (await import('./open.ts')).openOverview(core),
 });

@@ -57,10 +57,7 @@ export const scheduled = feature({
   },
   replaced: (state) => state.exec('UPDATE scheduled SET message_id = NULL'),
   restored: (state, nowMs) => endRestored(state, nowMs),
-  async open(core) {
-    const { openScheduled } = await import('./open.ts');
-    return openScheduled(core);
-  },
+  open: async (core) => (await import('./open.ts')).openScheduled(core),
 });
 
 /**

@@ -53,8 +53,5 @@ export const search = feature({
     const { search: report } = (status ?? {}) as { readonly search?: SearchReport };
     return report === undefined ? [] : (await import('./findings.ts')).searchFindings(report);
   },
-  async open(core, { isEnabled }) {
-    const { openSearchIndex } = await import('./open.ts');
-    return openSearchIndex(core, isEnabled);
-  },
+  open: async (core, { isEnabled }) => (await import('./open.ts')).openSearchIndex(core, isEnabled),
 });

@@ -60,8 +60,5 @@ export const selfChat = feature({
       .asks(async () => (await import('./prove-command.ts')).proveSelfChat);
   },
   replaced: (state) => forgetSelfChat(state),
-  async open(core, { address }) {
-    const { openSelfChat } = await import('./open.ts');
-    return openSelfChat(core, address);
-  },
+  open: async (core, { address }) => (await import('./open.ts')).openSelfChat(core, address),
 });

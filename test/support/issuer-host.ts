@@ -4,7 +4,7 @@ import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { access } from '../../src/features/access/feature.ts';
-import type { Keys } from '../../src/features/access/ports.ts';
+import type { KeyRing } from '../../src/features/access/port.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
 import { mcpCalls } from '../../src/features/mcp/calls.ts';
 import { lazyMcpService } from '../../src/features/mcp/lazy-service.ts';
@@ -52,7 +52,7 @@ export async function openIssuerHost({
       made += 1;
       return { ...ANY_KEY, id: `key${made}` };
     },
-  } as unknown as Keys;
+  } as unknown as KeyRing;
   const oauth = new AuthorizationServer({
     issuer: ISSUER,
     clock,

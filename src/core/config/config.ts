@@ -1,4 +1,5 @@
 import { editDistance } from '../model/edit-distance.ts';
+import { isRecord } from '../model/record.ts';
 import type { Environment } from './environment.ts';
 import { type Setting, type SettingTable, type ValuesOf, valuesOf } from './setting.ts';
 import { SETTINGS } from './settings.ts';
@@ -194,7 +195,7 @@ function keyOf(name: string): string {
 }
 
 function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isDate(value);
+  return isRecord(value) && !isDate(value);
 }
 
 function frozen<Value extends object>(value: Value): Value {

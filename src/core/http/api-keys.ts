@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Caller, Callers } from '../model/caller.ts';
 import type { AppError } from '../model/errors.ts';
+import { decodedPart } from '../model/parsed-url.ts';
 import { problem } from '../model/problems.ts';
 
 /** Only limited keys are accepted as Bearer tokens (decision S2). */
@@ -46,7 +47,7 @@ export class ApiKeys {
     if (value === undefined && bearer !== undefined) return this.#callers.find(bearer);
     if (value === undefined || given.length > 1) return undefined;
     const written = value.slice('api_key='.length);
-    const keys = [written, written.replaceAll('+', ' ')].map(decoded);
+    const keys = [written, written.replaceAll('+', ' ')].map(decodedPart);
     if (keys.some((key) => key !== undefined && this.#is(Buffer.from(key)))) return this.#callers.owner;
     const [key] = keys;
     if (key === undefined || (bearer !== undefined && bearer !== key)) return undefined;
@@ -60,14 +61,6 @@ export class ApiKeys {
 
 function digest(bytes: Buffer): Buffer {
   return hash('sha256', bytes, 'buffer');
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Matches a header or a URL that contains a limited key. */

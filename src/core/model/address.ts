@@ -103,6 +103,11 @@ export function chatIdentity(
   return { service, style, identifier };
 }
 
+/** Returns the part of a conversation id that names the other person or the group; a text without `;` unchanged. */
+export function chatIdentifier(id: string): string {
+  return id.slice(id.lastIndexOf(';') + 1);
+}
+
 /** The identifier of a group, such as `chat123`, alone or in a chat id of any service and style. */
 const GROUP = /^(?:[^;]*;[-+];)?(chat\d+)$/i;
 

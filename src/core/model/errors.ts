@@ -56,6 +56,11 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+/** Returns the code of the problem that a client is told. */
+export function problemCode(error: unknown): string {
+  return isAppError(error) ? error.code : 'internal_error';
+}
+
 /** Reports whether the error is `chat_db_unavailable`, which is temporary. */
 export function isChatDbAway(error: unknown): boolean {
   return isAppError(error) && (error.code === 'chat_db_unavailable' || error.code === 'index_missing');

@@ -1,4 +1,4 @@
-import { normalAddress } from './address.ts';
+import { chatIdentifier, normalAddress } from './address.ts';
 import { plainLetters } from './plain-letters.ts';
 import type { NamedChat } from './ports/reading-ports.ts';
 
@@ -61,7 +61,7 @@ export function matchingChats(
     .filter(({ id, name, participants }) => {
       const all = searchedText(
         [name, ...participants.map(known)],
-        [isOfIds ? id : id.slice(id.lastIndexOf(';') + 1), ...participants],
+        [isOfIds ? id : chatIdentifier(id), ...participants],
       );
       return words.every((word) => all.includes(word));
     })

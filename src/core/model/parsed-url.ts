@@ -25,3 +25,12 @@ function hasUsualHost(url: string): boolean {
   const host = authority.slice(authority.lastIndexOf('@') + 1).replace(/:\d*$/, '');
   return host.length <= MAX_HOST && host.replace(/[\0-\x7f]/g, '').length <= MAX_NOT_ASCII;
 }
+
+/** Decodes a part of a URL. Returns undefined if it is not percent-encoded UTF-8. */
+export function decodedPart(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

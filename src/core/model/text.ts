@@ -54,3 +54,9 @@ const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
 export function escapedHtml(text: string): string {
   return text.replace(CONTROLS, '\uFFFD').replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
+
+/** Compares two texts by their UTF-16 units, for `sort`. */
+export function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,4 +1,4 @@
-import { isAppError } from '../model/errors.ts';
+import { problemCode } from '../model/errors.ts';
 import type { SendAnswer } from '../model/ports/sending-ports.ts';
 import type { Counters } from './counters.ts';
 
@@ -9,7 +9,7 @@ export async function countedSend(sending: Promise<SendAnswer>, counters: Counte
     counters.sends.inc({ outcome: outcomeOf(result) });
     return result;
   } catch (error) {
-    counters.sends.inc({ outcome: isAppError(error) ? error.code : 'internal_error' });
+    counters.sends.inc({ outcome: problemCode(error) });
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Mistake } from '../model/errors.ts';
+import { isRecord } from '../model/record.ts';
 
 // `Prefer: handling=strict` (decision S1) makes unknown members and parameters mistakes. Otherwise they are ignored.
 
@@ -78,7 +79,7 @@ export function unknownMembers(schema: z.ZodType, body: unknown): readonly Mista
 }
 
 function unknownIn(schema: unknown, value: unknown, pointer: string): readonly Mistake[] {
-  if (schema instanceof z.ZodObject) return isObject(value) ? unknownInObject(schema, value, pointer) : [];
+  if (schema instanceof z.ZodObject) return isRecord(value) ? unknownInObject(schema, value, pointer) : [];
   if (schema instanceof z.ZodArray) {
     const items = Array.isArray(value) ? (value as unknown[]) : [];
     return items.flatMap((item, index) => unknownIn(schema.element, item, `${pointer}/${index}`));
@@ -115,8 +116,4 @@ function listed(known: readonly string[]): string {
 
 function shortened(name: string): string {
   return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME)}…`;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

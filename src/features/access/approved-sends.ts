@@ -1,7 +1,7 @@
 import type { ApprovalState } from '../../client/access-types.ts';
 import type { Core } from '../../core/core.ts';
 import { DAY_MS } from '../../core/model/durations.ts';
-import { errorCode, isAppError } from '../../core/model/errors.ts';
+import { errorCode, isAppError, problemCode } from '../../core/model/errors.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
 import type { IdempotencyKey } from '../../core/model/idempotency-key.ts';
 import { sendOptions } from '../../core/model/send-service.ts';
@@ -139,7 +139,7 @@ export class ApprovedSends {
   }
 
   #failure(error: unknown): End | undefined {
-    const code = isAppError(error) ? error.code : 'internal_error';
+    const code = problemCode(error);
     if (!isAppError(error)) this.#core.host.log.error('an approved send failed', { error });
     if (code === 'shutting_down' && this.#isClosed) return undefined;
     if (mayHaveBeenSent(isAppError(error) ? error : { code })) return { state: 'unknown', problem: code };

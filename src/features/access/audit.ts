@@ -5,7 +5,7 @@ import { HOUR_MS, MINUTE_MS } from '../../core/model/durations.ts';
 import { errorCode } from '../../core/model/errors.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import { startOfLocalDay } from '../../core/runtime/clock.ts';
-import type { AuditLog, AuditNote, AuditQuery, AuditStore, KeyUses, SendCounts } from './ports.ts';
+import type { AuditNote, AuditQuery, AuditStore, KeyUses, SendCounts } from './ports.ts';
 
 /**
  * A limited key's refusals, dry runs, scheduled and cancelled sends name at most 10 targets per minute and outcome.
@@ -31,7 +31,7 @@ interface Folded {
 }
 
 /** Writes the audit log. Repetitions become one line with a count, so that a loop does not cause a write each time. */
-export class Audit implements AuditLog {
+export class Audit {
   readonly #store: AuditStore;
   readonly #clock: Clock;
   readonly #secret: string;
@@ -127,6 +127,7 @@ export class Audit implements AuditLog {
     return this.#store.uses(sinceMs, lengthMs);
   }
 
+  /** Returns the numbers of the limited keys' actions since midnight. Key: the id of a limited key. */
   usedToday(): ReadonlyMap<string, KeyUse> {
     const midnightMs = startOfLocalDay(this.#clock.now());
     const today = new Map<string, KeyUse>();

@@ -21,7 +21,7 @@ import { invalidRequest } from '../../core/model/problems.ts';
 import { opened, readLists, shownList } from './key-lists.ts';
 import { LimitedKey } from './limited-key.ts';
 import { closedGroups, mayRead, maySend } from './policy.ts';
-import type { KeyStore, Keys, KeyUpdate, NewKey, StoredKey } from './ports.ts';
+import type { KeyStore, KeyUpdate, NewKey, StoredKey } from './ports.ts';
 import { accessProblem } from './problems.ts';
 import { isHeld, isNewContact } from './rights.ts';
 
@@ -44,8 +44,11 @@ export interface KeyRingParts {
   readonly onChange: (key: LimitedKey, before?: KeyDetails) => Omit<KeyRevocation, 'id'>;
 }
 
-/** The limited keys: creates, finds, changes and revokes them. */
-export class KeyRing implements Keys {
+/**
+ * The limited keys: creates, finds, changes and revokes them. Methods throw `key_not_found` for unknown ids, and
+ * `invalid_request` for list entries that match no conversation or person.
+ */
+export class KeyRing {
   readonly #parts: KeyRingParts;
   readonly #keys = new Map<string, LimitedKey>();
   /** Key: the key id. Value: when the key's last use was stored, in Unix milliseconds. */
@@ -95,10 +98,12 @@ export class KeyRing implements Keys {
     return this.#record(this.#existing(id).stored);
   }
 
+  /** Returns the rights of a key, or of the owner. */
   rightsOf(keyId: string): KeyRecord {
     return keyId === OWNER ? OWNERS_KEY : this.get(keyId);
   }
 
+  /** Creates a key. `key` in the result is its secret, which is stored only as a hash and cannot be shown again. */
   add({ name, preset, scopes: given, settings }: NewKey): KeyRecord & { readonly key: string } {
     if (this.#keys.size >= MAX_KEYS) throw accessProblem('too_many_keys', { max: MAX_KEYS });
     const { store, clock } = this.#parts;
@@ -144,6 +149,7 @@ export class KeyRing implements Keys {
     return this.#record(key.stored);
   }
 
+  /** Reports the key's rights towards this recipient. Sends nothing. */
   check(id: string, recipient: string): KeyCheck {
     const { stored: key } = this.#existing(id);
     const { directory } = this.#parts;
@@ -178,6 +184,7 @@ export class KeyRing implements Keys {
     return { id, ...onChange(key) };
   }
 
+  /** Returns the newest revoked keys. Lists of audit lines and of decided approvals show the names of these keys. */
   revoked(): readonly KeyRecord[] {
     return this.#parts.store.revoked().map(({ hash: _hash, previous: _previous, ...key }) => ({
       ...key,

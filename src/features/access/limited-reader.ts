@@ -3,6 +3,7 @@ import type { Message } from '../../core/model/message.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { AttachmentReader, MessageQuery, MessageReader } from '../../core/model/ports/reading-ports.ts';
 import { problem } from '../../core/model/problems.ts';
+import { compareTexts } from '../../core/model/text.ts';
 import { narrowed } from './narrowing.ts';
 import type { ReadableChats } from './readable.ts';
 import { CONVERSATION, type ShownRows } from './shown-messages.ts';
@@ -120,7 +121,7 @@ type ListPosition = Pick<Conversation, 'id' | 'last_message_at'>;
 
 /** Compares two conversations for sorting: newest first, then by id. */
 function inOrder(a: ListPosition, b: ListPosition): number {
-  return compare(b.last_message_at, a.last_message_at) || compare(a.id, b.id);
+  return compareTexts(b.last_message_at, a.last_message_at) || compareTexts(a.id, b.id);
 }
 
 /** Parses the cursor of a list. Throws `invalid_cursor`. */
@@ -128,9 +129,4 @@ function positionAt(cursor: string): ListPosition {
   const [, at, id] = /^([\dTZ:-]{20,24})\.(.+)$/s.exec(cursor) ?? [];
   if (at === undefined || id === undefined) throw problem('invalid_cursor');
   return { id, last_message_at: at };
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }

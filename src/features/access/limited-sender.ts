@@ -1,5 +1,5 @@
 import type { Destination } from '../../core/model/destination.ts';
-import { isAppError, type Mistake } from '../../core/model/errors.ts';
+import { type Mistake, problemCode } from '../../core/model/errors.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import type { CallerSender, DryRun, SendAnswer, SendRequest } from '../../core/model/ports/sending-ports.ts';
@@ -53,7 +53,7 @@ export class LimitedSender implements CallerSender {
     try {
       run = await this.#admit(request);
     } catch (error) {
-      this.#parts.audit.noteRefusal(this.#key.stored.id, codeOf(error), request.recipient.slice(0, 200));
+      this.#parts.audit.noteRefusal(this.#key.stored.id, problemCode(error), request.recipient.slice(0, 200));
       throw error;
     }
     return run();
@@ -107,8 +107,8 @@ export class LimitedSender implements CallerSender {
         return answer;
       } catch (error) {
         // A repeated request does not count towards the caps, so only a folded line may record that it failed.
-        if (isScheduled || askedMs !== undefined) audit.noteRefusal(keyId, codeOf(error), target);
-        else audit.noteEnd({ ...note, outcome: codeOf(error) });
+        if (isScheduled || askedMs !== undefined) audit.noteRefusal(keyId, problemCode(error), target);
+        else audit.noteEnd({ ...note, outcome: problemCode(error) });
         throw error;
       }
     };
@@ -126,7 +126,7 @@ export class LimitedSender implements CallerSender {
       const held = await this.#parts.desk.hold({ keyId, destination, text, files, options, ...asked });
       return heldAnswer(held);
     } catch (error) {
-      this.#parts.audit.noteRefusal(keyId, codeOf(error), destination.to);
+      this.#parts.audit.noteRefusal(keyId, problemCode(error), destination.to);
       throw error;
     }
   }
@@ -158,8 +158,4 @@ export class LimitedSender implements CallerSender {
         throw accessProblem('already_decided', { state: earlier.state });
     }
   }
-}
-
-function codeOf(error: unknown): string {
-  return isAppError(error) ? error.code : 'internal_error';
 }

@@ -1,7 +1,7 @@
 import type { AuditAction } from '../../client/access-types.ts';
 import type { Core } from '../../core/core.ts';
 import { resolveRecipient } from '../../core/model/destination.ts';
-import { isAppError } from '../../core/model/errors.ts';
+import { problemCode } from '../../core/model/errors.ts';
 import { OWNER } from '../../core/model/owner.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { CallerSender } from '../../core/model/ports/sending-ports.ts';
@@ -46,7 +46,7 @@ export function ownerSender(
         note(result.message.conversation_id || recipient, text, result.confirmed ? 'sent' : 'pending');
         return { kind: 'sent', ...result };
       } catch (error) {
-        note(recipient, text, isAppError(error) ? error.code : 'internal_error');
+        note(recipient, text, problemCode(error));
         throw error;
       }
     },

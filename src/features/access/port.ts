@@ -37,4 +37,5 @@ export interface CallersApprovals {
 /** A key sees the sends that it asked for, or all of them if it may decide about them. */
 export const APPROVALS: Port<CallersApprovals> = { name: 'approvals', narrow: (all, { keyId }) => all.ofKey(keyId) };
 
-export type { Approvals, Keys } from './ports.ts';
+export type { KeyRing } from './key-ring.ts';
+export type { Approvals } from './ports.ts';

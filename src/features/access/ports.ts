@@ -1,14 +1,5 @@
 import type { Approval, ApprovalState, AuditAction, AuditEntry } from '../../client/access-types.ts';
-import type {
-  ClosedGroup,
-  KeyCheck,
-  KeyDetails,
-  KeyRecord,
-  KeyRevocation,
-  KeySettings,
-  KeyUse,
-  Preset,
-} from '../../client/key-types.ts';
+import type { ClosedGroup, KeyDetails, KeySettings, KeyUse, Preset } from '../../client/key-types.ts';
 import type { Scope } from '../../core/model/key.ts';
 import type { SendPreferences } from '../../core/model/send-service.ts';
 
@@ -205,26 +196,6 @@ export interface KeyUpdate extends KeyChanges {
   readonly opens?: readonly ClosedGroup[];
 }
 
-/**
- * The limited keys. Methods throw `key_not_found` for unknown ids, and `invalid_request` for list entries that match no
- * conversation or person.
- */
-export interface Keys {
-  list(): readonly KeyRecord[];
-  get(id: string): KeyRecord;
-  /** Returns the rights of a key, or of the owner. */
-  rightsOf(keyId: string): KeyRecord;
-  /** Creates a key. `key` in the result is its secret, which Postern stores only as a hash and cannot show again. */
-  add(key: NewKey): KeyRecord & { readonly key: string };
-  change(id: string, changes: KeyUpdate): KeyRecord;
-  /** Reports the key's rights towards this recipient. Sends nothing. */
-  check(id: string, recipient: string): KeyCheck;
-  rotate(id: string): KeyRecord & { readonly key: string };
-  revoke(id: string): KeyRevocation;
-  /** Returns the newest revoked keys. Lists of audit lines and of decided approvals show the names of these keys. */
-  revoked(): readonly KeyRecord[];
-}
-
 /** The held sends that a caller may see or decide. Other held sends do not exist for the caller. */
 export interface Approvals {
   list(query: { readonly state?: ApprovalState | undefined; readonly waitMs: number }): Promise<readonly Approval[]>;
@@ -239,13 +210,4 @@ export interface Approvals {
   withdraw(id: string): Promise<void>;
   /** Returns true if the owner has never written to the recipient; undefined if this cannot be determined. */
   isNewContact(approval: Pick<Approval, 'to'>): boolean | undefined;
-}
-
-export interface AuditLog {
-  list(query: AuditQuery): readonly AuditEntry[];
-  /**
-   * Returns the actions of the limited keys since midnight. Map key: the id of a limited key. Value: the numbers of its
-   * actions.
-   */
-  usedToday(): ReadonlyMap<string, KeyUse>;
 }

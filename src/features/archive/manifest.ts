@@ -1,6 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { join } from 'node:path';
 import { AppError } from '../../core/model/errors.ts';
+import { isRecord } from '../../core/model/record.ts';
 import { damaged } from './archive-errors.ts';
 import { chainOf, isGenerated, LOG, MANIFEST } from './archive-layout.ts';
 import { type Head, NO_LINES } from './chain.ts';
@@ -103,7 +104,7 @@ export function readManifest(folder: string): Manifest | undefined {
   } catch (error) {
     throw damaged(`${join(folder, MANIFEST)} is not JSON.`, error);
   }
-  if (isObject(document) && document.format === FORMAT && Number(document.version) > VERSION) {
+  if (isRecord(document) && document.format === FORMAT && Number(document.version) > VERSION) {
     throw new AppError('archive_damaged', `${folder} was written by a newer version of Postern.`, {
       hint: 'Nothing was written. Update Postern, or export into another folder.',
     });
@@ -123,9 +124,9 @@ function isWhole(text: string): boolean {
 const CHECKSUM_CHARACTERS = 200;
 
 function manifestOf(document: unknown): Manifest | undefined {
-  if (!isObject(document) || document.format !== FORMAT || document.version !== VERSION) return undefined;
+  if (!isRecord(document) || document.format !== FORMAT || document.version !== VERSION) return undefined;
   const { created_at, runs, mac, made_by, database, unfinished, files, generated, seal, unreadable } = document;
-  if (!isObject(files) || typeof runs !== 'number') return undefined;
+  if (!isRecord(files) || typeof runs !== 'number') return undefined;
   const heads = new Map<string, Head>();
   for (const [path, head] of Object.entries(files)) {
     if (!isHead(head) || (path !== LOG && chainOf(path) === undefined)) return undefined;
@@ -142,8 +143,8 @@ function manifestOf(document: unknown): Manifest | undefined {
     database: String(database),
     files: heads,
     ...(hashes !== undefined && { generated: hashes }),
-    ...(isObject(unreadable) && { unreadable: unreadable as Readonly<Record<string, number>> }),
-    ...(isObject(unfinished) && {
+    ...(isRecord(unreadable) && { unreadable: unreadable as Readonly<Record<string, number>> }),
+    ...(isRecord(unfinished) && {
       unfinished: { run: Number(unfinished.run), started_at: String(unfinished.started_at) },
     }),
   };
@@ -151,17 +152,13 @@ function manifestOf(document: unknown): Manifest | undefined {
 
 /** Returns the hashes of generated files; undefined unless each is a hash of a file that a run makes. */
 function hashesOf(value: unknown): ReadonlyMap<string, string> | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   const entries = Object.entries(value).map(([path, sum]) => [path, String(sum)] as const);
   return entries.every(([path, sum]) => isGenerated(path) && /^[0-9a-f]{64}$/.test(sum)) ? new Map(entries) : undefined;
 }
 
 function isHead(value: unknown): value is Head {
-  if (!isObject(value)) return false;
+  if (!isRecord(value)) return false;
   const { lines, bytes, hash } = value;
   return Number.isSafeInteger(lines) && Number.isSafeInteger(bytes) && /^[0-9a-f]{64}$/.test(String(hash));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

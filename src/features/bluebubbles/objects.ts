@@ -1,3 +1,4 @@
+import { chatIdentifier } from '../../core/model/address.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import type { AttachmentDetails } from '../../core/model/details.ts';
 import { utiOf } from '../../core/model/media-types.ts';
@@ -53,7 +54,7 @@ export function chatObject({ id, display_name: name, participants, details }: Co
     originalROWID: details?.chat_number ?? null,
     guid: id,
     style: id.includes(';+;') ? GROUP : ONE_TO_ONE,
-    chatIdentifier: id.slice(id.lastIndexOf(';') + 1),
+    chatIdentifier: chatIdentifier(id),
     isArchived: false,
     displayName: name ?? '',
     participants: participants.map((address) => handleObject(address, service)),

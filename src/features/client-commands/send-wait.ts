@@ -1,5 +1,5 @@
 import type { Message, PosternClient, SentMessage } from '../../client/postern-client.ts';
-import { normalAddress } from '../../core/model/address.ts';
+import { chatIdentifier, normalAddress } from '../../core/model/address.ts';
 import type { MessageStatus } from '../../core/model/message.ts';
 import type { WaitState } from './commands.ts';
 
@@ -44,7 +44,7 @@ export function isReached({ status }: Message, wanted: WaitState): boolean {
  * Returns what an address and the ids of its conversations have in common, whichever service and spelling they have.
  */
 function partyOf(id: string): string {
-  return normalAddress(id.slice(id.lastIndexOf(';') + 1));
+  return normalAddress(chatIdentifier(id));
 }
 
 function isOver(message: Message, wanted: WaitState): boolean {

@@ -5,6 +5,7 @@ import { chatIdentity } from '../../core/model/address.ts';
 import { folded, searchedText, searchWords } from '../../core/model/folded.ts';
 import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import type { NamedChat } from '../../core/model/ports/reading-ports.ts';
+import { compareTexts } from '../../core/model/text.ts';
 import { type AddressOwner, type Card, groupCards } from './card-groups.ts';
 import type { People, PeopleView } from './ports.ts';
 
@@ -124,7 +125,7 @@ export class PeopleReader implements People {
       if (index % SLICE === SLICE - 1) await nextTurn();
       if (!chat.isGroup && chat.id !== '') this.#add(drafts, owners, chat);
     }
-    return [...drafts.values()].map(finished).sort((a, b) => compare(a.order, b.order));
+    return [...drafts.values()].map(finished).sort((a, b) => compareTexts(a.order, b.order));
   }
 
   /**
@@ -194,11 +195,6 @@ function finished({ name, addresses, ambiguous, stored, conversations }: NewDraf
 
 function idOf(address: string): string {
   return createHash('sha256').update(address).digest('hex').slice(0, ID_LENGTH);
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }
 
 /**

@@ -93,8 +93,3 @@ export class ImsgChats {
     return chat;
   }
 }
-
-/** Returns the part of a conversation id that names the other person or the group. */
-export function chatIdentifier(id: string): string {
-  return id.slice(id.lastIndexOf(';') + 1);
-}

@@ -1,6 +1,7 @@
 import type { Conversation, Message, Reaction } from '../../client/postern-client.ts';
+import { chatIdentifier } from '../../core/model/address.ts';
 import type { ReactionType } from '../../core/model/reaction.ts';
-import { chatIdentifier, type ImsgChat } from './imsg-chats.ts';
+import type { ImsgChat } from './imsg-chats.ts';
 
 /**
  * An attachment in imsg's form. Both paths are the same: OpenClaw reads `original_path`, and imsg's documents describe

@@ -6,6 +6,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Caller } from '../../core/model/caller.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
+import { decodedPart } from '../../core/model/parsed-url.ts';
 import { withoutHiddenChats, withoutJunk } from '../../core/model/without-junk.ts';
 import { listed } from '../../core/tools/fence.ts';
 import type { ToolContext } from '../../core/tools/tool.ts';
@@ -50,7 +51,7 @@ export function addConversationResource(server: McpServer, context: ToolContext)
     mimeType: 'text/plain',
   };
   server.registerResource('conversation', template, about, async (uri, { id }) => {
-    const conversation = await reader.conversation(decoded(String(id)));
+    const conversation = await reader.conversation(decodedPart(String(id)) ?? String(id));
     if (conversation === undefined) throw new ResourceNotFoundError(uri.href);
     const query = { conversationId: conversation.id, order: 'desc', limit: MESSAGES, offset: 0 } as const;
     const { items } = await reader.listMessages(query);
@@ -66,14 +67,6 @@ export function addConversationResource(server: McpServer, context: ToolContext)
 function nameOf({ id, display_name: name, participants }: Conversation, labels: Labels): string {
   if (isGroupId(id) && name !== null) return `"${shortLine(name, 60).replaceAll('"', "'")}"`;
   return participants.map((address) => labels.person(address)).join(', ') || shortLine(id);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Returns a bus that tells a key's subscriptions which conversations have new events. */

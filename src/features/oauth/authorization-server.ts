@@ -1,6 +1,6 @@
 import type { Caller } from '../../core/model/caller.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
-import type { Keys } from '../access/port.ts';
+import type { KeyRing } from '../access/port.ts';
 import { isRedirectOf, OAuthClients } from './clients.ts';
 import { OAuthConsents, refused } from './consents.ts';
 import { OAuthError } from './oauth-error.ts';
@@ -16,7 +16,7 @@ export interface AuthorizationServerParts {
   readonly clock: Clock;
   readonly store: OAuthStore;
   readonly isOwnerKey: (key: string) => boolean;
-  readonly keys: Pick<Keys, 'add'>;
+  readonly keys: Pick<KeyRing, 'add'>;
   readonly revoke: (keyId: string) => Promise<void>;
   readonly callerOf: (keyId: string) => Caller | undefined;
   readonly readDocument: (url: URL) => Promise<unknown>;

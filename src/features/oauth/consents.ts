@@ -4,7 +4,7 @@ import { isAppError } from '../../core/model/errors.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { visible } from '../../core/model/visible.ts';
 import { WrongKeyDelay } from '../../core/runtime/wrong-key-delay.ts';
-import type { Keys } from '../access/port.ts';
+import type { KeyRing } from '../access/port.ts';
 import { isOwnScheme } from './clients.ts';
 import { CONSENT_PRESETS, consentPage, deniedPage, pagePolicy, refusalPage } from './consent-page.ts';
 import type { OAuthAnswer, OAuthClient } from './ports.ts';
@@ -23,7 +23,7 @@ interface ConsentsParts {
   readonly issuer: string;
   readonly tokens: OAuthTokens;
   readonly isOwnerKey: (key: string) => boolean;
-  readonly keys: Pick<Keys, 'add'>;
+  readonly keys: Pick<KeyRing, 'add'>;
 }
 
 /** A program's request for access. */

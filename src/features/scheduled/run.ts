@@ -1,4 +1,4 @@
-import { errorCode, isAppError } from '../../core/model/errors.ts';
+import { errorCode, isAppError, problemCode } from '../../core/model/errors.ts';
 import { mayHaveBeenSent, wasSentInPart } from '../../core/model/failed-send.ts';
 import type { GuestBook } from '../../core/model/guests.ts';
 import type { IdempotencyKey } from '../../core/model/idempotency-key.ts';
@@ -138,7 +138,7 @@ export class ScheduledRun {
 
   #failed(entry: StoredScheduled, error: unknown, hasBegun: boolean): void {
     if (error === NOT_BEGUN) return;
-    const code = isAppError(error) ? error.code : 'internal_error';
+    const code = problemCode(error);
     if (!isAppError(error)) this.#parts.log.error('a scheduled send failed', { id: entry.id, error });
     const failed = isAppError(error) ? error : { code };
     // The row of a message that was sent in part, or to the wrong conversation, does not mean that it was sent.

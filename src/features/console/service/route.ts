@@ -1,3 +1,4 @@
+import { decodedPart } from '../../../core/model/parsed-url.ts';
 // The current view and the item in it. Both are in the address, so that Back, a reload and a bookmark work.
 
 export interface Route {
@@ -28,7 +29,7 @@ export function setViews(names: readonly string[]): void {
 export function currentRoute(): Route {
   const [path = '', search = ''] = location.hash.split('?');
   const [, first = '', ...rest] = path.split('/');
-  const [id, item] = rest.map(decoded);
+  const [id, item] = rest.map(decodedPart);
   const query = new URLSearchParams(search);
   const isConversation = first === 'c' && id !== undefined;
   const name = isConversation ? 'messages' : first;
@@ -48,12 +49,4 @@ export function goTo(hash: string, { replaces = false } = {}): void {
   if (location.hash === hash) dispatchEvent(new HashChangeEvent('hashchange'));
   else if (replaces) location.replace(hash);
   else location.hash = hash;
-}
-
-function decoded(part: string): string | undefined {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return undefined;
-  }
 }

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Subscription } from '@nats-io/nats-core';
 import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
+import { isRecord } from '../../../core/model/record.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
-import { isRecord } from '../protocol/event.ts';
 import { every } from '../protocol/every.ts';
 import { presenceSubject } from '../protocol/subjects.ts';
 

@@ -2,10 +2,10 @@ import type { Answer } from '../../../core/http/answer.ts';
 import { conversationQuery } from '../../../core/http/conversations/schema.ts';
 import type { Exchange } from '../../../core/http/exchange.ts';
 import { problem } from '../../../core/model/problems.ts';
+import { isRecord } from '../../../core/model/record.ts';
 import { pageLink } from '../../../core/schema/page-link.ts';
 import { readQuery } from '../../../core/schema/query-parameters.ts';
 import { parsedJson } from '../protocol/envelope.ts';
-import { isRecord } from '../protocol/event.ts';
 import type { MacAnswer } from '../protocol/requests.ts';
 import type { Macs } from './macs.ts';
 

@@ -1,3 +1,4 @@
+import { decodedPart } from '../../../core/model/parsed-url.ts';
 import type { PassedHeaders } from '../protocol/requests.ts';
 
 /** The headers that a client may send to a Mac. Cookies and the origin of a web page stay at the hub. */
@@ -49,17 +50,11 @@ export function askedHeaders(
 
 /** Returns the query for the Mac, without the hub's own key, which clients of WebSockets put there. */
 export function askedQuery(rawQuery: string, hubKey: string): string {
-  const isOther = (part: string): boolean =>
-    ![part, decoded(part), decoded(part.replaceAll('+', ' '))].some((text) => text.includes(hubKey));
+  const isOther = (part: string): boolean => {
+    const spaced = part.replaceAll('+', ' ');
+    return ![part, decodedPart(part), decodedPart(spaced) ?? spaced].some((text) => text?.includes(hubKey));
+  };
   return rawQuery.split('&').filter(isOther).join('&');
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 /** Returns the headers for the client. */

@@ -1,4 +1,5 @@
 import type { Marks } from '../../../core/model/narrowing.ts';
+import { isRecord } from '../../../core/model/record.ts';
 import { type Envelope, parsedJson, unreadable } from './envelope.ts';
 import { MACHINE, memberOfSubject } from './subjects.ts';
 
@@ -65,8 +66,4 @@ function marksOf(given: unknown): EventMarks | undefined {
     ...(isFiltered === true && { isFiltered }),
     ...(Array.isArray(otherIds) && { otherIds: otherIds.filter((id) => typeof id === 'string') }),
   };
-}
-
-export function isRecord(given: unknown): given is Readonly<Record<string, unknown>> {
-  return typeof given === 'object' && given !== null && !Array.isArray(given);
 }

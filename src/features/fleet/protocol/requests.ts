@@ -4,11 +4,11 @@ import { pipeline } from 'node:stream';
 import type { Msg } from '@nats-io/nats-core';
 import type { AppError } from '../../../core/model/errors.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
+import { isRecord } from '../../../core/model/record.ts';
 import { fleetProblem, REFUSALS } from '../problems.ts';
 import { Call, Refused, Unanswered } from './call.ts';
 import { brokerAway, type FleetConnection, type FleetParts } from './connection.ts';
 import { type Envelope, unreadable } from './envelope.ts';
-import { isRecord } from './event.ts';
 import {
   answerSubject,
   isMember,

@@ -1,4 +1,5 @@
 import { type Event, isPosternError, type Message, type PosternClient } from '../../../client/postern-client.ts';
+import { isRecord } from '../../../core/model/record.ts';
 import { countedBlanks, visible, writtenOut } from '../../../core/model/visible.ts';
 
 /**
@@ -171,7 +172,7 @@ function withReply(result: Readonly<Record<string, unknown>>) {
 function objectIn(line: string): Rpc | undefined {
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import type { Poll } from '../../../client/content-types.ts';
+import { chatIdentifier } from '../../../core/model/address.ts';
 import type { MessageDetails } from '../../../core/model/details.ts';
 import { lookupTable } from '../../../core/model/lookup-table.ts';
 import type { Message } from '../../../core/model/message.ts';
@@ -212,10 +213,5 @@ function lineStart(row: Message | Reaction, context: LineContext): string {
   if (row.conversation_id === conversationId || row.conversation_id === '') return start;
   const name = groupName(row.conversation_id);
   if (name !== undefined) return `${start} in ${labels.group(row.conversation_id, name)}`;
-  return row.is_from_me ? `${start} to ${labels.person(otherIn(row.conversation_id))}` : start;
-}
-
-/** Returns the address in the id of a one-to-one conversation. */
-function otherIn(conversationId: string): string {
-  return conversationId.slice(conversationId.lastIndexOf(';') + 1);
+  return row.is_from_me ? `${start} to ${labels.person(chatIdentifier(row.conversation_id))}` : start;
 }

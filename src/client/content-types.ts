@@ -1,4 +1,4 @@
-// What a message contains besides its text, as the feature that decodes it adds it to the details.
+// The content of a message besides its text, as the decoding feature adds it to the details.
 
 declare module '../core/model/content.ts' {
   interface AddedContent extends CardContent {}
@@ -17,7 +17,7 @@ export interface CardContent {
   readonly digital_touch?: DigitalTouch | undefined;
 }
 
-/** What the file of an attachment is besides a file. */
+/** The content of the file of an attachment: a sticker, a contact or a place. */
 export interface FileContent {
   readonly sticker?: Sticker | undefined;
   readonly contact?: ContactCard | undefined;

@@ -79,7 +79,7 @@ export interface CoreBase {
   readonly wires: Map<string, WireEventJson>;
 }
 
-/** What reads this Mac, and what it allows. */
+/** The readers of this Mac, and its permissions. */
 export interface CoreMac {
   readonly connection: Connection;
   /** Undefined where the main thread reads everything. */
@@ -115,7 +115,7 @@ export interface CoreEvents {
   readonly ready: (include: IncludeSet) => Promise<void> | undefined;
 }
 
-/** What sends, and what keeps files until they are sent. */
+/** The sender, and the stores that keep files until they are sent. */
 export interface CoreSends {
   readonly sender: Sender;
   readonly ownerSends: OwnerSends;
@@ -123,7 +123,7 @@ export interface CoreSends {
   readonly keptFiles: KeptCopies;
 }
 
-/** What reads the event log: webhooks and streams. */
+/** The readers of the event log: webhooks and streams. */
 export interface CoreReaders {
   readonly poster: Poster;
   readonly webhooks: Dispatcher;

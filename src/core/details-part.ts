@@ -14,7 +14,7 @@ export interface DetailsSchemas<Row, File, Run> extends AddedSchemas {
   readonly run: SchemasOf<Run>;
 }
 
-/** What keys besides the owner's see of members of a row's content, of an attachment and of a run of text. */
+/** The visibility of a row's, an attachment's and a run's members, for keys besides the owner's. */
 interface MemberRules<Row, File, Run> {
   readonly row: Rules<Row>;
   readonly file: Rules<File>;

@@ -4,7 +4,7 @@ import { changeRows } from './changes/rows.ts';
 import { contentDecoder } from './content/rows.ts';
 import { searchRows } from './search/rows.ts';
 
-/** What features decode of each row. */
+/** The decoders of all features, for each row. */
 export const DECODERS: readonly Decoder[] = [contentDecoder];
 
 /** The parts of features that run in the reader thread. */

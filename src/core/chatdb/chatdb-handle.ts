@@ -19,7 +19,7 @@ export interface ChatDatabaseParts extends SchemaOptions {
   readonly decoding?: RowDecoding;
 }
 
-/** What both threads open chat.db with. It passes between them, so it is data. */
+/** The settings with which both threads open chat.db. Passed between them, so it is data. */
 export type SharedDatabaseParts = Pick<ChatDatabaseParts, 'path' | 'home' | 'associatedRows' | 'hidden'>;
 
 /** Notes which row's content is being decoded, so that a row that takes too long can be found and left out. */

@@ -59,7 +59,7 @@ export interface FileDecoder<Named extends Columns> {
   read(file: AttachmentDetails, columns: ColumnValues<Named>, reading: FileReading): FileContents;
 }
 
-/** What a decoder adds to an attachment, and the transcript of a voice message. */
+/** The members that a decoder adds to an attachment, and the transcript of a voice message. */
 export type FileContents = AddedToFile & Pick<AttachmentDetails, 'transcript'>;
 
 export interface FileReading {
@@ -71,7 +71,7 @@ export interface FileReading {
 /** Returns a function that decodes the members of a row's runs. */
 export type RunDecoder = (budget: RowBudget) => (attributes: TypedDictionary) => AddedToRun | undefined;
 
-/** What a feature decodes of a row, in the thread that reads chat.db, and how sentences say it. */
+/** Decodes a feature's content of a row, in the thread that reads chat.db, and puts it into sentences. */
 export interface Decoder extends Notes {
   readonly row?: {
     readonly columns: Columns;

@@ -1,4 +1,4 @@
-// What features use of this folder. Everything else may change without them.
+// The exports of this folder for features. Everything else may change without them.
 
 export { decodable } from './added-columns.ts';
 export { attachmentContentsOf } from './attachment-details.ts';

@@ -37,7 +37,7 @@ export interface SchemaOptions {
   readonly associatedRows?: AssociatedRows;
   /** The messages that lists leave out. Default: none. */
   readonly hidden?: readonly HiddenText[];
-  /** What features decode of rows. Default: nothing. */
+  /** The columns that features decode. Default: none. */
   readonly decoders?: readonly { readonly [Of in 'row' | 'file']?: { readonly columns: Columns } }[];
 }
 

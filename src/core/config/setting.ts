@@ -61,7 +61,7 @@ export function usualValue({ defaultValue, read, isList }: Setting, environment:
   return isList === true ? usual : read(usual, environment);
 }
 
-/** What every setting says of itself. */
+/** The members that every setting has. */
 type Said = Pick<Setting, 'name' | 'title' | 'about'>;
 
 export function integer(said: Said, least: number, most: number, usual: number) {

@@ -27,7 +27,7 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATC
 
 const NO_QUERY = new URLSearchParams();
 
-/** What a server gives every exchange, whatever it serves. */
+/** The parts that a server gives every exchange, whatever it serves. */
 export interface ServerHost {
   readonly clock: Clock;
   readonly log: Log;

@@ -24,7 +24,7 @@ export interface Resource<Parts = unknown, Id extends string = string> {
   readonly document?: () => Promise<ResourceDocument<Id>>;
 }
 
-/** What the documents of the API say about a resource or a feature. */
+/** The documentation of a resource or a feature in the API's documents. */
 export interface ResourceDocument<Id extends string = string> {
   /** Key: the operation, as in `routes`. */
   readonly operations: Readonly<Record<Id, Operation>>;

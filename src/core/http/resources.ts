@@ -10,7 +10,7 @@ import type { StatusHandlerParts } from './status/handlers.ts';
 import { statusResource } from './status/routes.ts';
 import { webhookResource } from './webhooks/routes.ts';
 
-/** What the handlers of the core's resources use besides the ports of the caller. */
+/** The parts that the handlers of the core's resources use besides the ports of the caller. */
 export type ResourceParts = EventSource & StatusHandlerParts & MetricParts;
 
 /** The resources of the core. The reference shows the operations of each subject in this order. */

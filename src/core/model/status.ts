@@ -68,7 +68,7 @@ export function droppedWarnings(webhooks: readonly WebhookSummary[]): readonly S
   });
 }
 
-/** What says something in the status, and in the health, of the service. */
+/** A contributor to the status and the health of the service. */
 export interface InStatus {
   /** Its member of the status; undefined omits it. */
   status?(): object | true | undefined;

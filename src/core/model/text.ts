@@ -1,6 +1,6 @@
 import { lookupTable } from './lookup-table.ts';
 
-// What the standard library lacks for texts.
+// Functions for texts that the standard library lacks.
 
 /** Returns the text with a capital first letter. */
 export function capital(text: string): string {

@@ -17,7 +17,7 @@ const NOT_ALLOWED: ReadonlySet<string> = new Set([
   'unauthorized',
 ]);
 
-/** What of the core makes the sends. */
+/** The parts of the core that make the sends. */
 export type SendingCore = Pick<Core, 'keptFiles' | 'sender' | 'idempotency' | 'deferrals' | 'host'>;
 
 export interface ApprovedSendsParts {

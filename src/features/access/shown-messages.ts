@@ -66,7 +66,7 @@ const shownContent = (added: AddedRules): KeyRules<MessageContent> => ({
  */
 export type RowRules<Row> = KeyRules<Row> & { readonly [Name in Exclude<keyof Row, 'details' | 'names'>]: 'shown' };
 
-/** What a limited key sees of messages and reactions, with the members that features add to their details. */
+/** The part of messages and reactions that a limited key sees, with the members that features add to their details. */
 export interface ShownRows {
   readonly message: RowRules<Message>;
   readonly messageDetails: KeyRules<MessageDetails>;

@@ -24,7 +24,7 @@ export function bookOf({ isEnabled, callingCode }: ContactValues, parts: BookPar
   const { connection, ...others } = parts;
   return new AddressBook({
     ...others,
-    // That of the home folder whose chat.db is read, which may be a copy of another Mac's.
+    // The one beside the chat.db that is read, which may be a copy of another Mac's.
     folder: join(dirname(connection.path), '../Application Support/AddressBook'),
     // Full Disk Access, which chat.db requires, also covers the files of the Address Book. Without it, reading them
     // would make macOS prompt the user.

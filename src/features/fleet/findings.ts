@@ -11,7 +11,7 @@ import { ONE_NAME_EACH } from './protocol/names.ts';
 import { EVENTS, STREAMS, unlessMissing } from './protocol/subjects.ts';
 import { connectAs, managerOf } from './setup/connections.ts';
 
-/** What the running service says of itself, if there is one. */
+/** The running service's own report, if there is a service. */
 interface Running {
   readonly isUp: boolean;
   readonly report: FleetReport | undefined;
@@ -51,7 +51,7 @@ export async function fleetFindings(
   return [...down, ...atHub, file, ...certificates(membership), ...connection];
 }
 
-/** What is said at a hub instead of what other checks say about Messages. */
+/** Returns a hub's findings, in place of those about Messages. */
 function hubFindings(membership: Membership, backend: BackendHealth | undefined): readonly Finding[] {
   const none = ok('chat_database', 'A hub reads no database of Messages.');
   if (backend === undefined) return [none];

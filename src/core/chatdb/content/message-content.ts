@@ -48,7 +48,7 @@ function kindOfBalloon(balloon: string): MessageKind {
   return balloon === '' ? 'message' : (BALLOONS[lastOfColons(balloon)] ?? 'app');
 }
 
-/** What features decode of a row besides its text. */
+/** The content that features decode of a row, besides its text. */
 export interface AddedDecoding {
   readonly runs: readonly RunDecoder[];
   read(row: DecodedText, budget: RowBudget): AddedToRow;

@@ -5,7 +5,7 @@ import type { StatusHandlerParts } from './handlers.ts';
 /** Balancers ask for it, some of them without a Host. */
 export const GET_HEALTH: Route = { method: 'GET', path: '/health', key: 'none', access: 'open' };
 
-/** What the service says about itself: its health, settings and permissions. */
+/** The service's reports about itself: its health, settings and permissions. */
 export const statusResource = resource({
   name: 'status',
   routes: {

@@ -82,7 +82,7 @@ async function enter(candidate: string): Promise<void> {
     // Another key was entered while this one waited for an answer.
     if (own !== entries) return;
     keepKey(candidate, rememberField.current?.checked ?? isRemembered());
-    // What the page has is of another key, or has a gap.
+    // The page shows what another key may see, or has a gap.
     if (wasIn) return location.reload();
     wasIn = true;
     isEntering.value = false;

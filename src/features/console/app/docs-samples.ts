@@ -7,7 +7,7 @@ interface Parameter {
   readonly example?: string | number | boolean;
 }
 
-/** What a sample needs of an operation in the OpenAPI document. */
+/** The part of an operation in the OpenAPI document that a sample needs. */
 export interface DescribedOperation {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example?: unknown }>> };

@@ -64,7 +64,7 @@ function draw(maySend: boolean): void {
   });
 }
 
-/** What a request reaches: a demo, Messages, or either, if nobody is signed in. */
+/** The target of a request: a demo, Messages, or either, if nobody is signed in. */
 type Target = 'demo' | 'live' | 'unknown';
 
 const OFF: Readonly<Record<Target, string>> = {

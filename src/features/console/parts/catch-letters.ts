@@ -1,4 +1,4 @@
-// What somebody types while the field for it is still to come. Without this, those letters would be shortcuts.
+// Keeps what somebody types before its field appears. Without this, those letters would be shortcuts.
 
 /** A view gives its field the focus within this time after it has appeared, in milliseconds. */
 const FOCUS_MS = 100;
@@ -12,7 +12,7 @@ export function catchLetters(): () => string {
   document.body.append(box);
   box.focus();
   return () => {
-    // Whoever opens a dialog next returns to where they were.
+    // A dialog that opens next returns the focus to where it was.
     if (document.activeElement === box && before instanceof HTMLElement) before.focus({ preventScroll: true });
     box.remove();
     return box.value;

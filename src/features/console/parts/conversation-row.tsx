@@ -17,7 +17,7 @@ interface Props {
   /** True if a message before the last one was not delivered, and nobody has looked since. */
   readonly hasFailed?: boolean;
   readonly isCurrent?: boolean;
-  /** What tells the conversation from others of the same name: its address, or its Mac. */
+  /** The address or the Mac, which tells the conversation from others of the same name. */
   readonly address?: string | undefined;
 }
 

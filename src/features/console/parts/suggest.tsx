@@ -204,7 +204,7 @@ const List = ({ id, found, at, take }: ListProps): VNode => (
     hidden={found.length === 0}
     // Without this, Tab stops at a list that scrolls, which then disappears with the focus.
     tabIndex={-1}
-    // Whoever drags its scroll bar stays in the field.
+    // Keeps the focus in the field while the list is scrolled by its bar.
     onMouseDown={(event) => event.preventDefault()}
   >
     {found.map((entry, index) => (

@@ -1,6 +1,6 @@
 import type { StatusReport } from '../../../core/model/status.ts';
 
-/** What a hub passes on to its Macs. It lists no capabilities. */
+/** The operations that a hub passes on to its Macs. It lists no capabilities. */
 const OF_HUBS: ReadonlySet<string> = new Set(['changes', 'contacts']);
 
 /**

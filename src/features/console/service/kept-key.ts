@@ -11,7 +11,7 @@ const stored = (name: string): string => sessionStorage.getItem(name) ?? localSt
 
 export const keptKey = (): string => stored(NAME) || stored(SHARED);
 
-/** Where the key is stored. */
+/** The place where the key is stored. */
 const placeNow = (): string => (stored(NAME) === '' ? SHARED : NAME);
 
 export const isRemembered = (): boolean => localStorage.getItem(placeNow()) !== null;

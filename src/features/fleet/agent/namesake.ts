@@ -52,7 +52,7 @@ export class Namesake {
     return this.#other?.isFirst === true;
   }
 
-  /** What there is to say about the other process; undefined if there is none. */
+  /** Describes the trouble with the other process; undefined if there is none. */
   get trouble(): string | undefined {
     if (this.#other === undefined) return undefined;
     const { host, isFirst } = this.#other;

@@ -54,7 +54,7 @@ export class StreamCheck {
   async #lastKept(position: Offset, mark: Mark, stream: StreamInfo): Promise<Offset> {
     const since = this.#expectedSince(stream);
     const recent = this.#entries(back(position, OVERLAP), position).filter((entry) => dateOf(entry) >= since);
-    // What has expired is not lost: after a long silence, the last event that was taken is no longer there.
+    // An expired event is not lost: after a long silence, the last event that was taken is no longer there.
     const marked = mark.sequence >= stream.state.first_seq ? [mark.subject] : [];
     const expected = [...marked, ...recent.map((entry) => this.#subject(entry))];
     const has = await Promise.all(expected.map((subject) => this.#has(subject)));

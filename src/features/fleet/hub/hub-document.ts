@@ -114,7 +114,7 @@ const OF_PASS_ON: Operation = {
 const ofPassOn = <Part>(partOf: (route: Route) => Part): Readonly<Record<string, Part>> =>
   Object.fromEntries(PASS_ON.map((route) => [`passOn${route.method}`, partOf(route)]));
 
-/** What only a hub has. */
+/** The operations that only a hub has. */
 const OWN: LoadedDocument = {
   name: 'fleet',
   isOptional: false,

@@ -25,7 +25,7 @@ const REQUEST_MS = 2000;
 const MAX_RECONNECT_MS = 8000;
 const FIRST_RECONNECT_MS = 250;
 
-/** What every part of a hub uses. */
+/** The parts that every part of a hub uses. */
 export interface FleetParts extends Host {
   readonly connection: FleetConnection;
   readonly envelope: Envelope;

@@ -3,7 +3,7 @@ import { isRecord } from '../../../core/model/record.ts';
 import { type Envelope, parsedJson, unreadable } from './envelope.ts';
 import { MACHINE, memberOfSubject } from './subjects.ts';
 
-/** What the Mac knew of a row besides its content, by which readers skip it. Hidden rows are not published. */
+/** Facts of a row besides its content, by which readers skip it. Hidden rows are not published. */
 export type EventMarks = Omit<Marks, 'isHidden'>;
 
 /** An event in the stream, opened. */

@@ -5,7 +5,7 @@ export const MEMBER = /^[a-z0-9-]{1,32}$/;
 /** The form of a machine's name. */
 export const MACHINE = /^[a-z0-9-]{1,40}$/;
 
-/** What to do about two machines of one member with one name. */
+/** Advice for two machines of one member with the same name. */
 export const ONE_NAME_EACH =
   'Stop one of the two, or give it another name: "machine" under [fleet] in its config.toml.';
 

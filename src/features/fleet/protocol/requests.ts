@@ -216,7 +216,7 @@ async function* bodyOf(response: IncomingMessage): AsyncGenerator<Uint8Array, vo
   for await (const piece of response) yield piece as Uint8Array;
 }
 
-/** What a machine itself refuses. Everything else is an answer of its API. */
+/** Returns the error with which a machine refused a request itself. Everything else is an answer of its API. */
 function refusal(code: string): AppError {
   return fleetProblem(REFUSALS.find((known) => known === code) ?? 'mac_answer_invalid');
 }

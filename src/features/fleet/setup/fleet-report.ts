@@ -99,7 +99,7 @@ function problemsOf({ member, machine, problem, atMs }: MachineReport, now: numb
   ];
 }
 
-/** What needs no action at once, such as an old nats-server. */
+/** Returns the findings that need no action at once, such as an old nats-server. */
 function warningsOf(servers: readonly ServerReport[], streams: readonly StreamReport[]): readonly string[] {
   const old = servers.filter(({ version }) => !isAtLeast(version, SAFE_COPIES_SINCE));
   const lazy = servers.filter(({ syncsAlways }) => !syncsAlways);

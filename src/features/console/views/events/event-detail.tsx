@@ -103,7 +103,7 @@ function Json({ value }: { readonly value: unknown }): VNode {
   );
 }
 
-/** What does not fit into the line follows further in than it begins, so that it does not look like another line. */
+/** Draws a line of JSON. The rest of a long line is indented further, so that it does not look like another line. */
 function jsonLine(text: string): VNode {
   const parts: (string | VNode)[] = [];
   let end = 0;

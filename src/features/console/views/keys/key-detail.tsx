@@ -78,7 +78,7 @@ function KeyForm({ record, before, draft, set }: KeyProps & DraftProps & { reado
   const save = async (): Promise<void> => {
     problem.value = '';
     try {
-      // What nobody changed here may have changed elsewhere.
+      // Sends only what was changed here: the rest may have changed elsewhere.
       const body = changedFrom(settingsIn(before), settingsIn(draft));
       await call(pathOfKey(record.id), { method: 'PATCH', body });
       forgetKeys();

@@ -1,4 +1,4 @@
-// What is written in each conversation and not yet sent.
+// The unsent text of each conversation.
 
 import { computed, effect, signal } from '@preact/signals';
 import { repeatable } from '../../service/repeatable.ts';
@@ -63,7 +63,7 @@ function draftOf(key: string): MessageDraft {
 /** The draft that the page shows: that of the open conversation, or of a new message. */
 export const draft = computed(() => draftOf(openState.value.isNew ? 'new' : (openState.value.id ?? '')));
 
-// Of an earlier send, only why it failed is still worth saying.
+// Keeps the reason of a failed send on the screen, and removes everything else about an earlier send.
 effect(() => {
   const { said, isBusy, isEmpty } = draft.value;
   if (!isBusy.peek() && (isEmpty || !said.peek().isBad)) said.value = { text: '' };

@@ -320,7 +320,7 @@ export function create(): View {
       'with-info': hasDetails.value && conversation !== undefined,
       'has-thread': id !== undefined || isNew,
       'no-open': id === undefined && !isNew,
-      // Of one person's messages, each needs neither a name nor a picture.
+      // Messages of a single person need neither a name nor a picture each.
       one: conversation === undefined ? isNew && recipient.value?.isGroup === false : !isGroup(conversation),
     };
     const names = Object.entries(kinds).flatMap(([name, isSo]) => (isSo ? [name] : []));

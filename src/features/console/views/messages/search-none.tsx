@@ -1,4 +1,4 @@
-// What stands in place of the results if a search has found nothing: where it looked, and what else to try.
+// Replaces the results of a search that has found nothing: where it looked, and what else to try.
 
 import type { VNode } from 'preact';
 import { Button, Empty, Icon } from '../../parts/parts.tsx';

@@ -41,7 +41,7 @@ const OFFERS = [
   ['After', 'after:'],
 ] as const;
 
-/** What is said of a search. */
+/** The sentence about a search. */
 interface Said {
   readonly text: string;
   readonly isBad?: boolean;

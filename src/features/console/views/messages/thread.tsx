@@ -143,7 +143,7 @@ class Thread {
       this.noteScroll();
     } catch (error) {
       if (own !== this.#openings) return;
-      // Whoever shows the conversation again then opens it again.
+      // The conversation is then opened again when it is shown again.
       if (this.#pages.length === 0) this.#openId = '';
       throw error;
     } finally {

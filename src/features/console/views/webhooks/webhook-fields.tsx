@@ -36,7 +36,7 @@ interface TypesProps {
 /** Checkboxes for the groups of event types. They unfold to one checkbox for each type. */
 export function TypeChoice({ chosen, choose }: TypesProps): VNode {
   const stored = useRef(chosen).current;
-  // What the webhook has can be taken away, also where it is no longer possible.
+  // A type that the webhook already has is offered too, so that it can be removed.
   const groups = GROUPS.filter(
     ({ needs, types }) => needs === undefined || isCapable(needs) || types.some((type) => stored.includes(type)),
   );

@@ -37,7 +37,7 @@ function bothChats(schema: Schema) {
 
 describe('a row in several chats is in one conversation', () => {
   test.each(MACOS_SCHEMAS)(
-    'the one that it names, else that of its sender, a group first, else the lowest (%s)',
+    'the one that it names, else that of its sender, a group first, else a group, else the lowest (%s)',
     async (schema) => {
       const { fixture, connection, both, date } = bothChats(schema);
       const expected: Record<number, string> = {
@@ -45,7 +45,8 @@ describe('a row in several chats is in one conversation', () => {
         [both({ text: 'Ana in either', handle_id: fixture.handle(ANA), date: date(2) })]: GROUP,
         [both({ text: 'Ana by SMS', handle_id: fixture.handle(ANA, 'SMS'), date: date(3) })]: GROUP,
         [both({ text: 'mine, unnamed', is_from_me: 1, date: date(4) })]: PERSON,
-        [both({ text: 'a stranger', handle_id: fixture.handle('+15550199'), date: date(5) })]: PERSON,
+        [both({ text: 'who has left', handle_id: fixture.handle('+15550199'), date: date(5) })]: GROUP,
+        [both({ text: 'no handle', handle_id: 0, date: date(5) })]: PERSON,
         [both({ text: 'named', is_from_me: 1, cache_roomnames: 'chat9', date: date(6) })]: GROUP,
         [both({ text: 'named', handle_id: fixture.handle('+15550199'), cache_roomnames: 'chat9', date: date(7) })]:
           GROUP,
@@ -78,7 +79,7 @@ describe('a row in several chats is in one conversation', () => {
       });
       expect(listed.map(({ id, details }) => [id, details?.last_message?.body])).toEqual([
         [GROUP, 'named'],
-        [PERSON, 'a stranger'],
+        [PERSON, 'no handle'],
       ]);
     },
   );

@@ -15,13 +15,15 @@ const rankOf = perSchema((schema) => {
   const ranks = [
     ...(hasRooms ? ['WHEN c.chat_identifier = m.cache_roomnames THEN 0'] : []),
     ...(schema.hasTable('chat_handle_join') ? [`WHEN ${hasSender} THEN 2 - ifnull(${isGroup}, 0)`] : []),
+    // Only a group can have words of somebody who is none of its members any more.
+    `WHEN NOT ifnull(m.is_from_me, 0) AND m.handle_id <> 0 AND ${isGroup} THEN 3`,
   ];
-  return ranks.length === 0 ? '0' : `CASE ${ranks.join(' ')} ELSE 3 END`;
+  return `CASE ${ranks.join(' ')} ELSE 4 END`;
 });
 
 /**
  * SQL for the row id of the chat of the row `m`. Chooses among several chats: the one that the row names, else for an
- * incoming row one with its sender and preferably a group, else the lowest (decision AB1).
+ * incoming row one with its sender and preferably a group, else any group, else the lowest (decision AB1).
  */
 export function chatIn(schema: SchemaInfo, table = 'chat_message_join'): string {
   return `(SELECT CASE WHEN min(r.chat_id) = max(r.chat_id) THEN min(r.chat_id) ELSE ${bestChat(schema, table)} END

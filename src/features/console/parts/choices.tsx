@@ -118,6 +118,55 @@ export const Option = ({ title, text, tip, ...props }: OptionProps): VNode => (
   </label>
 );
 
+/** The values of a list of options, each with its title and a line about its consequence. */
+export type Choices<Value> = readonly (readonly [value: Value, title: string, text: string])[];
+
+interface RadioOptionsProps<Value> {
+  readonly name: string;
+  readonly choices: Choices<Value>;
+  readonly value: Value;
+  readonly choose: (value: Value) => unknown;
+}
+
+/** Options of which one is chosen. */
+export const RadioOptions = <Value extends string>(props: RadioOptionsProps<Value>): VNode => (
+  <>
+    {props.choices.map(([value, title, text]) => (
+      <Option
+        {...{ value, title, text, name: props.name }}
+        key={value}
+        type="radio"
+        checked={props.value === value}
+        onChange={() => props.choose(value)}
+      />
+    ))}
+  </>
+);
+
+interface CheckOptionsProps<Value> {
+  readonly name: string;
+  readonly choices: Choices<Value>;
+  readonly values: readonly Value[];
+  readonly choose: (values: readonly Value[]) => unknown;
+}
+
+/** Options of which any number is chosen. */
+export const CheckOptions = <Value extends string>(props: CheckOptionsProps<Value>): VNode => (
+  <>
+    {props.choices.map(([value, title, text]) => (
+      <Option
+        {...{ value, title, text, name: props.name }}
+        key={value}
+        type="checkbox"
+        checked={props.values.includes(value)}
+        onChange={({ currentTarget: { checked } }) =>
+          props.choose([...props.values.filter((one) => one !== value), ...(checked ? [value] : [])])
+        }
+      />
+    ))}
+  </>
+);
+
 interface FieldsetProps {
   readonly title?: string;
   readonly class?: string;

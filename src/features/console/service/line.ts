@@ -15,6 +15,12 @@ export interface Position {
 /** A change of the connection. */
 export type LineChange = 'open' | 'closed' | 'expired' | 'refused';
 
+export interface LineParts {
+  readonly position: Position;
+  readonly take: (event: LiveEvent) => void;
+  readonly notify: (change: LineChange) => void;
+}
+
 /**
  * The WebSocket connection. Reconnects whenever it breaks, and resumes after the last event taken. Calls `notify` with
  * `open`; with `closed` when it breaks; with `expired` if the service cannot resume after that event; and with
@@ -26,15 +32,11 @@ export class Line {
   #isWanted = false;
   /** Position of the last event taken: its offset, or its row id if the service has changes switched off. */
   #after: string | number;
-  readonly #hasChanges: boolean;
-  readonly #take: (event: LiveEvent) => void;
-  readonly #notify: (change: LineChange) => void;
+  readonly #parts: LineParts;
 
-  constructor({ after, hasChanges }: Position, take: (event: LiveEvent) => void, notify: (change: LineChange) => void) {
-    this.#after = after;
-    this.#hasChanges = hasChanges;
-    this.#take = take;
-    this.#notify = notify;
+  constructor(parts: LineParts) {
+    this.#parts = parts;
+    this.#after = parts.position.after;
   }
 
   open(): void {
@@ -59,12 +61,12 @@ export class Line {
     socket.addEventListener('open', () => {
       hasOpened = true;
       this.#attempts = 0;
-      this.#notify('open');
+      this.#parts.notify('open');
     });
     socket.addEventListener('message', ({ data }: MessageEvent<string>) => {
       const event = JSON.parse(data) as LiveEvent;
       this.#after = event.offset ?? ('id' in event.data ? event.data.id : this.#after);
-      this.#take(event);
+      this.#parts.take(event);
     });
     socket.addEventListener('close', ({ code }) => {
       if (!this.#isWanted || socket !== this.#socket) return;
@@ -74,14 +76,17 @@ export class Line {
       }
       const waitMs = RECONNECT_MS[Math.min(this.#attempts, RECONNECT_MS.length - 1)] ?? 1000;
       this.#attempts += 1;
-      this.#notify('closed');
+      this.#parts.notify('closed');
       setTimeout(() => void this.#reconnect(socket, hasOpened), waitMs);
     });
   }
 
   /** Returns the query parameters that make the service send the events after the last one taken. */
   #position(): URLSearchParams {
-    return new URLSearchParams({ after: String(this.#after), ...(this.#hasChanges && { changes: 'true' }) });
+    return new URLSearchParams({
+      after: String(this.#after),
+      ...(this.#parts.position.hasChanges && { changes: 'true' }),
+    });
   }
 
   /**
@@ -96,7 +101,7 @@ export class Line {
     } catch (error) {
       if (statusOf(error) === 401) {
         this.#isWanted = false;
-        this.#notify('refused');
+        this.#parts.notify('refused');
         return;
       }
       if ([404, 410].includes(statusOf(error) ?? 0)) {
@@ -109,6 +114,6 @@ export class Line {
 
   #expire(): void {
     this.#isWanted = false;
-    this.#notify('expired');
+    this.#parts.notify('expired');
   }
 }

@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import { type ChangeEvent, isRowEvent, type Event as RowEvent } from '../../../core/model/event.ts';
 import type { Message } from '../../../core/model/message.ts';
 import { call } from './api.ts';
-import { Line, type Position } from './line.ts';
+import { Line, type LineChange, type Position } from './line.ts';
 import { idOn, macOf, placeName } from './place.ts';
 import { PolledLine } from './polled-line.ts';
 import { knownStatus, partsOfEvents } from './service.ts';
@@ -63,11 +63,12 @@ export function listen(position: Position, lose: () => void, restart: () => unkn
   receivesChanges = position.hasChanges;
   // The way to a Mac behind the service passes answers on, but no WebSocket.
   const Kind = placeName === undefined ? Line : PolledLine;
-  line = new Kind(position, take, (now) => {
+  const notify = (now: LineChange): void => {
     if (now === 'expired') void restart();
     else if (now === 'refused') lose();
     else liveState.value = now;
-  });
+  };
+  line = new Kind({ position, take, notify });
   line.open();
 }
 

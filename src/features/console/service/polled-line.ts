@@ -1,6 +1,6 @@
 import { offsetIn, pageOf, statusOf } from './api.ts';
 import { countOwn, hasSpare } from './budget.ts';
-import type { LineChange, Position } from './line.ts';
+import type { LineParts } from './line.ts';
 import type { LiveEvent } from './live.ts';
 import { ALL_PARTS } from './service.ts';
 
@@ -19,16 +19,12 @@ const RECONNECT_MAX_MS = 30_000;
 /** Asks for events again and again, where no WebSocket leads. Notifies and resumes as `Line` does. */
 export class PolledLine {
   #after: string | number;
-  readonly #hasChanges: boolean;
-  readonly #take: (event: LiveEvent) => void;
-  readonly #notify: (change: LineChange) => void;
+  readonly #parts: LineParts;
   readonly #ending = new AbortController();
 
-  constructor({ after, hasChanges }: Position, take: (event: LiveEvent) => void, notify: (change: LineChange) => void) {
-    this.#after = after;
-    this.#hasChanges = hasChanges;
-    this.#take = take;
-    this.#notify = notify;
+  constructor(parts: LineParts) {
+    this.#parts = parts;
+    this.#after = parts.position.after;
   }
 
   open(): void {
@@ -53,20 +49,20 @@ export class PolledLine {
       if (signal.aborted) return;
       if ('error' in answer) {
         const status = statusOf(answer.error) ?? 0;
-        if ([401, 404, 410].includes(status)) return this.#notify(status === 401 ? 'refused' : 'expired');
+        if ([401, 404, 410].includes(status)) return this.#parts.notify(status === 401 ? 'refused' : 'expired');
         isOpen = false;
         const waitMs = document.hidden ? HIDDEN_MS : Math.min(RECONNECT_MS * 2 ** failures, RECONNECT_MAX_MS);
         failures += 1;
-        this.#notify('closed');
+        this.#parts.notify('closed');
         await pause(waitMs, signal);
         wait = 0;
         continue;
       }
-      if (!isOpen) this.#notify('open');
+      if (!isOpen) this.#parts.notify('open');
       isOpen = true;
       failures = 0;
       this.#after = offsetIn(answer.next ?? '') ?? this.#after;
-      for (const event of answer.items) this.#take(event);
+      for (const event of answer.items) this.#parts.take(event);
       await pause(document.hidden ? HIDDEN_MS : hasSpare() ? PAUSE_MS : SPARING_MS, signal);
       wait = document.hidden ? 0 : WAIT_S;
     }
@@ -74,7 +70,7 @@ export class PolledLine {
 
   #path(wait: number): string {
     const query = new URLSearchParams({ after: String(this.#after), include: ALL_PARTS });
-    if (this.#hasChanges) query.set('changes', 'true');
+    if (this.#parts.position.hasChanges) query.set('changes', 'true');
     if (wait > 0) query.set('wait', String(wait));
     return `events?${query}`;
   }

@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { type ApprovalMode, type Caps, type KeySettings, maxCap } from '../../../../client/key-types.ts';
 import { DAY_MS } from '../../../../core/model/durations.ts';
 import type { Scope } from '../../../../core/model/key.ts';
-import { Field, Option } from '../../parts/choices.tsx';
+import { type Choices, Field, RadioOptions } from '../../parts/choices.tsx';
 import { Note } from '../../parts/parts.tsx';
 import { type Chosen, idsOf } from './key-people.tsx';
 import type { Rights } from './key-words.ts';
@@ -41,7 +41,7 @@ export const settingsIn = ({ read, send, approval, caps, dry_run, days }: Draft)
   }),
 });
 
-const APPROVALS: readonly (readonly [value: ApprovalMode, title: string, text: string])[] = [
+const APPROVALS: Choices<ApprovalMode> = [
   ['always', 'Every send waits for you', 'You see the exact text and decide. Best for agents.'],
   ['new', 'Only first messages wait', 'If you have written to somebody before, sends to them go out at once.'],
   ['never', 'It sends at once', 'Within the limits below.'],
@@ -65,18 +65,7 @@ export const LimitFields = (props: DraftProps): VNode =>
 const SendLimits = ({ draft: { approval, caps, dry_run: isDry }, set }: DraftProps): VNode => (
   <>
     <div class="pick" role="radiogroup" aria-label="Approval">
-      {APPROVALS.map(([value, title, text]) => (
-        <Option
-          key={value}
-          type="radio"
-          name="approval"
-          value={value}
-          title={title}
-          text={text}
-          checked={approval === value}
-          onChange={() => set({ approval: value })}
-        />
-      ))}
+      <RadioOptions name="approval" choices={APPROVALS} value={approval} choose={(now) => set({ approval: now })} />
     </div>
     <div class="three">
       {CAPS.map(([name, label]) => (

@@ -1,9 +1,9 @@
 // The first two steps of a new key: what it is for, and whose conversations it may use.
 
 import type { VNode } from 'preact';
-import { type ApprovalMode, PRESETS, type Preset } from '../../../../client/key-types.ts';
+import { PRESETS, type Preset } from '../../../../client/key-types.ts';
 import type { Scope } from '../../../../core/model/key.ts';
-import { Field, Fieldset, Option } from '../../parts/choices.tsx';
+import { CheckOptions, type Choices, Field, Fieldset, RadioOptions } from '../../parts/choices.tsx';
 import { Button, Note } from '../../parts/parts.tsx';
 import type { Draft, DraftProps } from './key-limits.tsx';
 import { ListField } from './key-people.tsx';
@@ -16,44 +16,23 @@ export interface NewDraft extends Draft {
   readonly name: string;
 }
 
-interface Purpose {
-  readonly preset: Preset | '';
-  readonly title: string;
-  readonly text: string;
-  readonly scopes: readonly Scope[];
-  readonly approval: ApprovalMode;
-}
-
-/** The purposes of a key, with the rights of their presets. */
-const PURPOSES: readonly Purpose[] = [
-  {
-    preset: 'assistant',
-    title: 'An assistant',
-    text: 'Claude, ChatGPT, Cursor. Reads and writes where you allow it. Every send waits for you.',
-    ...PRESETS.assistant,
-  },
-  {
-    preset: 'notifier',
-    title: 'A notifier',
-    text: 'A script that writes to people you list. It reads nothing.',
-    ...PRESETS.notifier,
-  },
-  {
-    preset: 'reader',
-    title: 'A reader',
-    text: 'A dashboard or archive. It never sends.',
-    ...PRESETS.reader,
-  },
-  {
-    preset: 'approver',
-    title: 'An approver',
-    text: 'A shortcut on your phone that approves or denies sends. It reads and sends nothing.',
-    ...PRESETS.approver,
-  },
-  { preset: '', title: 'Something else', text: 'Choose each right yourself.', scopes: ['read'], approval: 'always' },
+const PURPOSES: Choices<Preset | ''> = [
+  [
+    'assistant',
+    'An assistant',
+    'Claude, ChatGPT, Cursor. Reads and writes where you allow it. Every send waits for you.',
+  ],
+  ['notifier', 'A notifier', 'A script that writes to people you list. It reads nothing.'],
+  ['reader', 'A reader', 'A dashboard or archive. It never sends.'],
+  ['approver', 'An approver', 'A shortcut on your phone that approves or denies sends. It reads and sends nothing.'],
+  ['', 'Something else', 'Choose each right yourself.'],
 ];
 
-const SCOPES: readonly (readonly [value: Scope, title: string, text: string])[] = [
+/** Returns the rights with which a key for this purpose begins. */
+const rightsFor = (purpose: Preset | ''): Pick<Draft, 'scopes' | 'approval'> =>
+  purpose === '' ? { scopes: ['read'], approval: 'always' } : PRESETS[purpose];
+
+const SCOPES: Choices<Scope> = [
   ['read', 'Read', 'Messages, conversations, search.'],
   ['events', 'Events', 'New messages and reactions, as they arrive.'],
   ['send', 'Send', 'Messages to people you list.'],
@@ -64,34 +43,15 @@ const SCOPES: readonly (readonly [value: Scope, title: string, text: string])[] 
 export const PurposeStep = ({ draft, set }: DraftProps<NewDraft>): VNode => (
   <Fieldset title="What is it for?" class="stack loose">
     <div class="pick">
-      {PURPOSES.map(({ title, text, ...rights }) => (
-        <Option
-          key={title}
-          type="radio"
-          name="purpose"
-          value={rights.preset}
-          title={title}
-          text={text}
-          checked={draft.preset === rights.preset}
-          onChange={() => set(rights)}
-        />
-      ))}
+      <RadioOptions
+        name="purpose"
+        choices={PURPOSES}
+        value={draft.preset}
+        choose={(preset) => set({ preset, ...rightsFor(preset) })}
+      />
     </div>
     <div class="pick two" hidden={draft.preset !== ''}>
-      {SCOPES.map(([value, title, text]) => (
-        <Option
-          key={value}
-          type="checkbox"
-          name="scope"
-          value={value}
-          title={title}
-          text={text}
-          checked={draft.scopes.includes(value)}
-          onChange={({ currentTarget: { checked } }) =>
-            set({ scopes: [...draft.scopes.filter((one) => one !== value), ...(checked ? [value] : [])] })
-          }
-        />
-      ))}
+      <CheckOptions name="scope" choices={SCOPES} values={draft.scopes} choose={(scopes) => set({ scopes })} />
     </div>
     <Field label="Name" hint="Shown in the audit log and next to what the key sends.">
       <input

@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { FailureMode } from '../../../../core/model/webhook.ts';
-import { Field, Fieldset, Option } from '../../parts/choices.tsx';
+import { CheckOptions, type Choices, Field, Fieldset, RadioOptions } from '../../parts/choices.tsx';
 import { Button, PageHead } from '../../parts/parts.tsx';
 import { PeopleField } from '../../parts/people-field.tsx';
 import { busily, toast } from '../../parts/toast.ts';
@@ -24,7 +24,7 @@ const INCLUDES = [
   ['details', 'Details', 'Service, edits, reactions, attachments, links, polls.'],
 ] as const;
 
-const FAILURES: readonly (readonly [value: FailureMode, title: string, text: string])[] = [
+const FAILURES: Choices<FailureMode> = [
   ['hold', 'Hold', 'Keeps trying until the receiver is back. Nothing is lost, and the order is kept.'],
   ['drop', 'Drop', 'Gives up after three tries and continues. You can deliver dropped events again later.'],
 ];
@@ -161,36 +161,17 @@ function Fields({ values, set, isSigned }: FieldsProps & { readonly isSigned: bo
       <FilterFields values={values} set={set} />
       {serves('getMessage') && (
         <Fieldset title="With each message">
-          {includes.map(([value, title, text]) => (
-            <Option
-              key={value}
-              type="checkbox"
-              name="include"
-              value={value}
-              title={title}
-              text={text}
-              checked={include.includes(value)}
-              onChange={({ currentTarget: { checked } }) =>
-                set({ include: [...include.filter((one) => one !== value), ...(checked ? [value] : [])] })
-              }
-            />
-          ))}
+          <CheckOptions name="include" choices={includes} values={include} choose={(now) => set({ include: now })} />
         </Fieldset>
       )}
       <Fieldset title="When the receiver is down">
         <div class="pick two">
-          {FAILURES.map(([value, title, text]) => (
-            <Option
-              key={value}
-              type="radio"
-              name="failure"
-              value={value}
-              title={title}
-              text={text}
-              checked={onFailure === value}
-              onChange={() => set({ on_failure: value })}
-            />
-          ))}
+          <RadioOptions
+            name="failure"
+            choices={FAILURES}
+            value={onFailure}
+            choose={(now) => set({ on_failure: now })}
+          />
         </div>
       </Fieldset>
       <Fieldset title="Secret and headers">

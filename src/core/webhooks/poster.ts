@@ -269,19 +269,19 @@ export function contractSignature(secret: string, body: Uint8Array): string {
 
 /**
  * Returns the `webhook-signature` of Standard Webhooks 1.0: base64 HMAC-SHA256 of `id.timestamp.body` (decision F2).
+ * The HMAC key is the bytes of a secret of that standard, else the UTF-8 bytes of the secret.
  */
 export function standardSignature(secret: string, id: string, timestampS: number, body: Uint8Array): string {
-  const hmac = createHmac('sha256', standardKey(secret)).update(`${id}.${timestampS}.`).update(body);
+  const hmac = createHmac('sha256', standardSecretBytes(secret) ?? secret)
+    .update(`${id}.${timestampS}.`)
+    .update(body);
   return `v1,${hmac.digest('base64')}`;
 }
 
 const STANDARD_SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?)$/;
 
-/**
- * Returns the HMAC key for `standardSignature` (decision F2). If the secret is `whsec_` followed by base64, the key is
- * the decoded base64. For a secret in any other form, the key is the secret's UTF-8 bytes.
- */
-function standardKey(secret: string): Buffer {
+/** Returns the bytes of a secret of Standard Webhooks, `whsec_` and base64; undefined for a text in another form. */
+export function standardSecretBytes(secret: string): Buffer | undefined {
   const base64 = STANDARD_SECRET.exec(secret)?.[1];
-  return base64 === undefined || base64 === '' ? Buffer.from(secret, 'utf8') : Buffer.from(base64, 'base64');
+  return base64 === undefined || base64 === '' ? undefined : Buffer.from(base64, 'base64');
 }

@@ -7,8 +7,8 @@ import type { Subscriptions } from '../subscriptions/ports.ts';
 import type { SubscriptionGrant } from '../subscriptions/subscription.ts';
 import { SUBSCRIPTIONS } from '../subscriptions-port.ts';
 import { catalogue } from './catalogue.ts';
-import { EventErrors } from './errors.ts';
-import { EventParams } from './params.ts';
+import { eventError, forbidden } from './errors.ts';
+import { pollParams, streamParams, subscriptionParams, targetParams } from './params.ts';
 import { poll } from './poll.ts';
 import { stream } from './stream.ts';
 
@@ -26,32 +26,30 @@ const ANY = { params: z.unknown() };
 /** Adds the methods of MCP Events (decision Y3). They use the caller's feed and subscriptions. */
 export function addEventMethods({ server }: McpServer, parts: ServerParts): void {
   const { caller } = parts.request;
-  const errors = new EventErrors(parts.log);
-  const params = new EventParams(errors);
   const add = (method: string, answer: (given: unknown, call: ServerContext) => object | Promise<object>): void =>
     server.setRequestHandler(`events/${method}`, ANY, async (given, call) => {
       try {
         return { ...(await answer(given, call)) };
       } catch (error) {
-        throw errors.of(error);
+        throw eventError(error, parts.log);
       }
     });
   add('list', () => catalogue(caller));
-  add('poll', (given) => poll(params.poll(given), parts));
-  add('stream', (given, call) => stream(params.stream(given), call, parts, errors));
-  add('subscribe', async (given) => shown(await subscriptionsOf(parts, errors).subscribe(params.subscription(given))));
+  add('poll', (given) => poll(pollParams(given), parts));
+  add('stream', (given, call) => stream(streamParams(given), call, parts));
+  add('subscribe', async (given) => shown(await subscriptionsOf(parts).subscribe(subscriptionParams(given))));
   add('unsubscribe', async (given) => {
     // A client may end a subscription that has already lapsed; this is not an error.
-    await subscriptionsOf(parts, errors).unsubscribe(params.target(given));
+    await subscriptionsOf(parts).unsubscribe(targetParams(given));
     return {};
   });
 }
 
-function subscriptionsOf({ request, cli }: ServerParts, errors: EventErrors): Subscriptions {
+function subscriptionsOf({ request, cli }: ServerParts): Subscriptions {
   const { own } = request.caller.port(SUBSCRIPTIONS);
   if (own !== undefined) return own;
   const message = 'Events are posted only for a limited key. Create one with "postern keys add".';
-  throw errors.forbidden('owner_key', completedFor(request.caller, message, cli));
+  throw forbidden('owner_key', completedFor(request.caller, message, cli));
 }
 
 function shown({ id, refreshBeforeMs, cursor, truncated, health }: SubscriptionGrant): object {

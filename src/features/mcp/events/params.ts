@@ -2,16 +2,16 @@ import * as z from 'zod';
 import { isOnThisMachine } from '../../../core/model/callback-hosts.ts';
 import { ROW_EVENT_TYPES } from '../../../core/model/event.ts';
 import { parsedUrl } from '../../../core/model/parsed-url.ts';
+import { standardSecretBytes } from '../../../core/webhooks/poster.ts';
 import type { SubscriptionRequest, SubscriptionTarget } from '../subscriptions/subscription.ts';
 import { eventArguments } from './catalogue.ts';
-import type { EventErrors } from './errors.ts';
+import { invalidParams, unknownEvent, unsupportedMode } from './errors.ts';
 
 const MAX_EVENTS = 200;
 const DEFAULT_EVENTS = 50;
 const MAX_URL = 2048;
 const MAX_MISTAKES = 20;
 const MAX_MISTAKE = 300;
-const SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?)$/;
 
 /**
  * The parameters that `events/poll`, `events/stream` and `events/subscribe` share. Ignores unknown members, because a
@@ -54,49 +54,42 @@ export interface AskedEvents extends Omit<SubscriptionTarget, 'url'> {
   readonly maxAgeMs: number | undefined;
 }
 
-/** Reads the parameters of the methods `events/…`. Throws an error that names the mistakes in them. */
-export class EventParams {
-  readonly #errors: EventErrors;
+// These read the parameters of a method. They throw an error that names the mistakes.
 
-  constructor(errors: EventErrors) {
-    this.#errors = errors;
-  }
+export function streamParams(params: unknown): AskedEvents {
+  const { name, arguments: given, cursor, maxAgeMs } = read(asked, params);
+  return { name: nameOf(name), arguments: given, cursor, maxAgeMs };
+}
 
-  stream(params: unknown): AskedEvents {
-    const { name, arguments: given, cursor, maxAgeMs } = this.#read(asked, params);
-    return { name: this.#nameOf(name), arguments: given, cursor, maxAgeMs };
-  }
+export function pollParams(params: unknown): AskedEvents & { readonly maxEvents: number } {
+  return { ...streamParams(params), maxEvents: read(polled, params).maxEvents };
+}
 
-  poll(params: unknown): AskedEvents & { readonly maxEvents: number } {
-    return { ...this.stream(params), maxEvents: this.#read(polled, params).maxEvents };
-  }
+export function subscriptionParams(params: unknown): SubscriptionRequest {
+  const { delivery, ttlMs } = read(subscribed, params);
+  if (delivery.mode !== 'webhook') throw unsupportedMode(delivery.mode.slice(0, 40));
+  return { ...streamParams(params), url: delivery.url, secret: delivery.secret, ttlMs };
+}
 
-  subscription(params: unknown): SubscriptionRequest {
-    const { delivery, ttlMs } = this.#read(subscribed, params);
-    if (delivery.mode !== 'webhook') throw this.#errors.unsupportedMode(delivery.mode.slice(0, 40));
-    return { ...this.stream(params), url: delivery.url, secret: delivery.secret, ttlMs };
-  }
+export function targetParams(params: unknown): SubscriptionTarget {
+  const { name, arguments: given, delivery } = read(ended, params);
+  return { name: nameOf(name), arguments: given, url: delivery.url };
+}
 
-  target(params: unknown): SubscriptionTarget {
-    const { name, arguments: given, delivery } = this.#read(ended, params);
-    return { name: this.#nameOf(name), arguments: given, url: delivery.url };
-  }
+function nameOf(name: string): AskedEvents['name'] {
+  const known = ROW_EVENT_TYPES.find((one) => one === name);
+  if (known === undefined) throw unknownEvent();
+  return known;
+}
 
-  #nameOf(name: string): AskedEvents['name'] {
-    const known = ROW_EVENT_TYPES.find((one) => one === name);
-    if (known === undefined) throw this.#errors.unknownEvent();
-    return known;
-  }
-
-  #read<Read>(schema: z.ZodType<Read>, params: unknown): Read {
-    const read = schema.safeParse(params ?? {});
-    if (read.success) return read.data;
-    const mistakes = read.error.issues.slice(0, MAX_MISTAKES).map(({ path, message }) => {
-      const sentence = `${path.join('.').slice(0, 100)}: ${message}`.slice(0, MAX_MISTAKE);
-      return sentence.endsWith('.') ? sentence : `${sentence}.`;
-    });
-    throw this.#errors.invalid(mistakes);
-  }
+function read<Read>(schema: z.ZodType<Read>, params: unknown): Read {
+  const result = schema.safeParse(params ?? {});
+  if (result.success) return result.data;
+  const mistakes = result.error.issues.slice(0, MAX_MISTAKES).map(({ path, message }) => {
+    const sentence = `${path.join('.').slice(0, 100)}: ${message}`.slice(0, MAX_MISTAKE);
+    return sentence.endsWith('.') ? sentence : `${sentence}.`;
+  });
+  throw invalidParams(mistakes);
 }
 
 function isCallback(written: string): boolean {
@@ -105,6 +98,6 @@ function isCallback(written: string): boolean {
 }
 
 function isSecret(written: string): boolean {
-  const bytes = Buffer.from(SECRET.exec(written)?.[1] ?? '', 'base64').length;
+  const bytes = standardSecretBytes(written)?.length ?? 0;
   return bytes >= 24 && bytes <= 64;
 }

@@ -10,7 +10,7 @@ import { eventOccurrence } from '../event-occurrence.ts';
 import { replayStart } from '../replay-start.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { subscriptionFilter } from '../subscriptions/subscription.ts';
-import type { EventErrors } from './errors.ts';
+import { eventError, forbidden } from './errors.ts';
 import type { AskedEvents } from './params.ts';
 
 /** The protocol requires a heartbeat at least every 30 s. */
@@ -20,15 +20,10 @@ const BATCH = 50;
 /** Bytes of memory reserved for the unread notifications of one stream. */
 export const MOST_STREAM_BYTES = 600_000;
 
-type StreamParts = Pick<ServerParts, 'request' | 'clock' | 'ending' | 'keyEnd'>;
+type StreamParts = Pick<ServerParts, 'request' | 'clock' | 'log' | 'ending' | 'keyEnd'>;
 
 /** Answers `events/stream` with notifications until the client disconnects, the key ends or the service stops. */
-export async function stream(
-  asked: AskedEvents,
-  call: ServerContext,
-  parts: StreamParts,
-  errors: EventErrors,
-): Promise<object> {
+export async function stream(asked: AskedEvents, call: ServerContext, parts: StreamParts): Promise<object> {
   const { clock, request } = parts;
   const { caller } = request;
   const release = caller.streams?.open();
@@ -37,7 +32,7 @@ export async function stream(
     const { offset, truncated } = await replayStart(caller.feed, asked.cursor, floorMs);
     const running = new EventStream(asked, offset, call, parts);
     try {
-      await running.run(truncated, errors);
+      await running.run(truncated);
     } finally {
       running.close();
     }
@@ -75,20 +70,20 @@ class EventStream {
     for (const signal of this.#signals) signal.addEventListener('abort', this.#wake);
   }
 
-  async run(truncated: boolean, errors: EventErrors): Promise<void> {
+  async run(truncated: boolean): Promise<void> {
     await this.#notify('active', { cursor: this.#cursor(), truncated });
     while (!this.#signals.some(({ aborted }) => aborted)) {
       try {
         if (!(await this.#next())) await this.#rest();
       } catch (error) {
         if (!isChatDbAway(error)) throw error;
-        const { code, message, data } = errors.of(error);
+        const { code, message, data } = eventError(error, this.#parts.log);
         await this.#notify('error', { error: { code, message, data } });
         await this.#wakeup.wait(RETRY_MS);
       }
     }
     if (!this.#parts.keyEnd.aborted) return;
-    const { code, message, data } = errors.forbidden('unauthorized', 'The key is not valid any more.');
+    const { code, message, data } = forbidden('unauthorized', 'The key is not valid any more.');
     await this.#notify('terminated', { error: { code, message, data } });
   }
 

@@ -60,7 +60,7 @@ function decodedContent(
   const isLost = stored === undefined || cleanBody(stored) !== '';
   return {
     kind: decoded.kind,
-    isTextUnread: 'body' in message && message.body === '' && !isUnsent && isLost,
+    isTextUnread: 'body' in message && message.body === '' && isLost,
     content: {
       ...decoded.content,
       ...budget.undecoded(),

@@ -82,7 +82,6 @@ export class DeliveryWorker {
         const offset = store.get(id)?.offset ?? feed.lastPublished({ changes: wantsChanges(this.#webhook) });
         progress.move(id, offset);
         this.#held.restore(null);
-        this.#replay.cancel();
         return offset;
       },
       first: () => (this.#replay.isDue ? this.#replayNext() : undefined),
@@ -162,7 +161,6 @@ export class DeliveryWorker {
   seek(offset: Offset): void {
     this.#parts.progress.move(this.#webhook.id, offset);
     this.#held.restore(null);
-    this.#replay.cancel();
     this.#consumer.seek(offset);
     this.#outdate();
   }
@@ -225,7 +223,7 @@ export class DeliveryWorker {
     if (text === undefined) return { kind: 'over' };
     // A held event gets a single attempt. If that fails, the next one follows later.
     const retry = attemptsBefore === 0;
-    const obeysReceiver = webhook.on_failure === 'hold' && webhook.wire === undefined;
+    const obeysReceiver = webhook.on_failure === 'hold';
     const post = { to: webhook, id, event: entry.event.type, json: text, retry, obeysReceiver, attemptsBefore };
     return { kind: 'post', post };
   }

@@ -29,10 +29,6 @@ export class DroppedReplay {
     if (this.#state === 'none') this.#state = 'asked';
   }
 
-  cancel(): void {
-    this.#state = 'none';
-  }
-
   /** Continues a replay that a restart has interrupted. */
   restore({ id, held }: StoredWebhook): void {
     const next = this.#parts.store.nextReplayed(id);
@@ -64,6 +60,6 @@ export class DroppedReplay {
         : await deliver(entry);
     if (!handled.isDone) return;
     store.endReplayed(id, dropped, handled.record?.outcome === 'dropped');
-    if (handled.record !== undefined) progress.note(id, offset(), { ...handled.record, position: undefined });
+    if (handled.record !== undefined) progress.note(id, offset(), handled.record);
   }
 }

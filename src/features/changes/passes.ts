@@ -86,7 +86,6 @@ export class Passes {
   forget(): void {
     this.#watched.forget();
     this.#origins.forget();
-    this.#deletions = undefined;
   }
 }
 

@@ -29,7 +29,7 @@ export function appCardOf(balloon: string, payload: Dictionary, budget: RowBudge
     type,
     bundle_id: bundle,
     ...present({
-      team_id: balloon.includes(':') && team !== NO_TEAM && team !== '' ? team : undefined,
+      team_id: team !== NO_TEAM && team !== '' ? team : undefined,
       name: budget.textIn(payload, 'an'),
       title: budget.textIn(shown, 'image-title'),
       subtitle: budget.textIn(shown, 'image-subtitle'),

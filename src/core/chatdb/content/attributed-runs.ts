@@ -50,7 +50,7 @@ function runsOf(text: string, values: readonly TypedValue[]): readonly Attribute
     const [number, length, given] = [values[at], values[at + 1], values[at + 2]];
     // Stops at the first value that is not a run. This version of Postern does not decode such values.
     if (typeof number !== 'number' || typeof length !== 'number') break;
-    const isGiven = given instanceof Map && !known.has(number);
+    const isGiven = given instanceof Map;
     if (isGiven) known.set(number, given);
     at += isGiven ? 3 : 2;
     // The length is an unsigned 32-bit number, but the typedstream reader decoded it as a signed one.

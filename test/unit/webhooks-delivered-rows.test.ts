@@ -30,8 +30,9 @@ const rowNow = (rowId: number): LogEntry | undefined =>
       } as unknown as LogEntry);
 
 test('a delivery says what its event was about, and a dropped one when it was delivered after all', () => {
-  const [again, failed, first, gone, tested, replaced] = withRows(
+  const [, again, failed, first, gone, tested, replaced] = withRows(
     [
+      delivery(1, '6', { outcome: 'delivered' }),
       delivery(1, '5', { outcome: 'delivered' }),
       delivery(2, '4'),
       delivery(1, '3'),

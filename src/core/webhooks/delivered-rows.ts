@@ -18,7 +18,7 @@ export function withRows(
   return deliveries.map((delivery) => {
     const { id, at, event, outcome, row_id: rowId } = delivery;
     const later = deliveredAt.get(id);
-    if (outcome === 'delivered' && later === undefined) deliveredAt.set(id, at);
+    if (outcome === 'delivered') deliveredAt.set(id, at);
     return {
       ...delivery,
       ...(outcome === 'dropped' && later !== undefined && { redelivered_at: later }),

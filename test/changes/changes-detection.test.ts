@@ -89,6 +89,30 @@ describe('detection', () => {
     expect(store.newest()).toBeLessThan(10);
   });
 
+  test('a message that is removed from another chat.db is named as it was there', async () => {
+    const { chat, clock, service, reader } = await begun();
+    chat.replace(10);
+    service.notice();
+    await clock.advance(2000);
+    chat.remove(9);
+    service.notice();
+    await clock.advance(2000);
+    expect(reader.take(10).entries).toMatchObject([{ event: { type: 'message.removed', data: { guid: '2-9' } } }]);
+  });
+
+  test('a removal is told to who may know the message from a list alone', async () => {
+    const { chat, clock, service } = await begun();
+    const { rowId, change } = service.feed.lastPublished({ changes: true });
+    const removed = chat.insert();
+    service.notice();
+    await clock.advance(2000);
+    chat.remove(removed);
+    service.notice();
+    await clock.advance(2000);
+    const { entries } = service.feed.page({ rowId: rowId - 1, change }, 10, { changes: true });
+    expect(entries).toMatchObject([{ rowId: removed, event: { type: 'message.removed' } }]);
+  });
+
   test('it ends when nobody has asked for 30 days, and offsets from before have expired', async () => {
     const { clock, service, reader } = await begun();
     const offset = encodeOffset(service.feed.lastPublished({ changes: true }), service.feed.changeGeneration());

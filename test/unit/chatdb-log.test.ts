@@ -129,6 +129,17 @@ describe('a pending row', () => {
     expect(log.pendingRows(rowOffset(0), 1)[0]).toMatchObject({ lacksHandle, isIncomplete: false });
   });
 
+  test('with no file but that of a link preview lacks none', () => {
+    const { fixture, log } = open();
+    const row = fixture.message({
+      chat: fixture.chat('any;-;1'),
+      text: 'https://example.org',
+      cache_has_attachments: 1,
+    });
+    fixture.attach(row, '~/Library/Messages/Attachments/1/A.pluginPayloadAttachment');
+    expect(log.pendingRows(rowOffset(0), 1)[0]).toMatchObject({ isIncomplete: false });
+  });
+
   test('of a bare database lacks a chat at most', () => {
     const { fixture, log } = open('bare');
     fixture.message({ is_from_me: 1, text: '\uFFFC' });

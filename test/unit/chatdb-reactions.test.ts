@@ -91,6 +91,11 @@ describe('the current tapbacks are one per sender and part', () => {
       ],
       ['me love 0', 'me haha 1'],
     ],
+    [
+      'in the order in which they were last changed',
+      [{ type: LOVE }, { type: LOVE, by: 1 }, { type: HAHA }],
+      ['1 love 0', '2 haha 0'],
+    ],
     ['of two people', [{ type: LOVE }, { type: LOVE, by: 1 }], ['2 love 0', '1 love 0']],
     ['on the message as a whole, which is its first part', [{ type: LOVE }, { type: HAHA, on: '' }], ['2 haha']],
     ['on the message as a whole, in the other form', [{ type: LOVE, on: 'p:-1/' }, { type: HAHA }], ['2 haha 0']],

@@ -1,4 +1,7 @@
 import { expect, test } from '@jest/globals';
+import { LateJoins } from '../../src/core/log/late-joins.ts';
+import type { Event, PendingRow } from '../../src/core/model/event.ts';
+import type { Change } from '../../src/core/model/ports/changes-ports.ts';
 import { eventPipeline, ids, look, nothing } from '../support/event-pipeline.ts';
 import { arrival } from '../support/memory-log.ts';
 
@@ -24,3 +27,18 @@ test('a vote that nothing follows does not make health say that events are behin
   await pipeline.clock.advance(60_000);
   expect(pipeline.publisher.warning()).toBeUndefined();
 });
+
+test('of rows without a conversation, only messages that are still there are reported as joined later', () => {
+  const unjoined = (rowId: number, { event } = arrival(rowId)): PendingRow =>
+    arrival(rowId, { event: { ...event, data: { ...event.data, conversation_id: '' } } as Event });
+  const reaction = { type: 'reaction.added', data: { conversation_id: '' } } as unknown as Event;
+  const joins = new LateJoins();
+  joins.note([unjoined(1), unjoined(2), arrival(3, { event: reaction })]);
+  const rows = new Map([1, 3].map((rowId) => [rowId, arrival(rowId)]));
+  const take = () => joins.take({ entries: ({ rowId }) => [rows.get(rowId + 1) ?? []].flat() }).map(numberOf);
+  expect(take()).toEqual([1]);
+  rows.set(2, arrival(2));
+  expect(take()).toEqual([]);
+});
+
+const numberOf = (change: Change): number | undefined => ('rowId' in change ? change.rowId : undefined);

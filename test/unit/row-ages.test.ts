@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { openRowAges } from '../../src/core/event-log.ts';
 import { Publisher } from '../../src/core/log/publisher.ts';
+import { RunningTime } from '../../src/core/log/running-time.ts';
 import { LATE_S } from '../../src/core/model/event.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
-import type { EarlierRows } from '../../src/core/model/ports/row-ages-ports.ts';
+import type { EarlierRows, Span } from '../../src/core/model/ports/row-ages-ports.ts';
 import { AwakeClock } from '../../src/core/runtime/awake-clock.ts';
 import { Cleanup } from '../../src/core/runtime/cleanup.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
@@ -170,21 +171,46 @@ describe('a row that iCloud writes again after a sleep', () => {
     expect(await unseen.ageS(0)).toBeUndefined();
   });
 
-  test('is not late by the rows of a chat.db that was replaced since', async () => {
+  test('is late by the rows before a sleep of which the Mac woke for seconds alone', async () => {
+    const asked: number[] = [];
+    const service = await start(undefined, undefined, false, {
+      twinOf: () => undefined,
+      hasLater: (_rowId, upTo) => asked.push(upTo) > 0,
+    });
+    const { clock } = service;
+    await pass(clock, 10 * MINUTE_MS);
+    await service.ageS(0);
+    for (let sleeps = 0; sleeps < 2; sleeps += 1) {
+      clock.pause(10 * HOUR_MS);
+      await pass(clock, 45_000);
+      await service.ageS(0);
+    }
+    await service.ageS(20 * HOUR_MS + 5 * MINUTE_MS);
+    expect(asked).toEqual([2]);
+  });
+
+  test.each([
+    ['since', [2]],
+    ['after the sleep', []],
+  ] as const)('is not late by the rows of a chat.db that was replaced %s', async (replaced, upTo) => {
     const asked: number[] = [];
     const service = await start(undefined, undefined, false, {
       twinOf: () => undefined,
       hasLater: (_rowId, upTo) => asked.push(upTo) > 0,
     });
     const { clock, messages } = service;
+    const replace = async (): Promise<void> => {
+      messages.rows.clear();
+      messages.inode = '2';
+      await service.ageS(0);
+    };
     await pass(clock, 10 * MINUTE_MS);
-    messages.rows.clear();
-    messages.inode = '2';
-    await service.ageS(0);
+    if (replaced === 'since') await replace();
     clock.pause(22 * HOUR_MS);
     await pass(clock, 9 * MINUTE_MS);
+    if (replaced === 'after the sleep') await replace();
     await service.ageS(22 * HOUR_MS + 20 * MINUTE_MS);
-    expect(asked).toEqual([2]);
+    expect(asked).toEqual(upTo);
   });
 });
 
@@ -236,6 +262,16 @@ describe('after a restart', () => {
     for (let run = 0; run < 3; run += 1) service = await start(service.clock, service.path);
     expect(rowAgeStore(service.state).spans()).toHaveLength(1);
   });
+});
+
+test('of many periods in which chat.db was watched, the longest hundred are remembered', () => {
+  const spans = Array.from({ length: 102 }, (_, at) => ({
+    fromMs: at * HOUR_MS,
+    toMs: at * HOUR_MS + (at === 7 ? 6 : at === 9 ? 50 : 30) * MINUTE_MS,
+  }));
+  const kept = new RunningTime(new FakeClock(), spans).spans;
+  expect(kept).toHaveLength(100);
+  expect([kept.includes(spans[7] as Span), kept.includes(spans[9] as Span)]).toEqual([false, true]);
 });
 
 describe('the ages in state.db', () => {

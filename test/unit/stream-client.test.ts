@@ -1,16 +1,16 @@
 import { expect, test } from '@jest/globals';
+import type { LogEntry } from '../../src/core/model/event.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { BatchCache } from '../../src/core/streams/batch.ts';
 import { Client, type Position } from '../../src/core/streams/client.ts';
 import { TEXT_FRAMES } from '../../src/core/streams/web-socket-clients.ts';
 import { arrival } from '../support/memory-log.ts';
 
-/** A client of two events. Only the first is ready. `prepare` makes the second ready. */
-function newClient() {
-  const entries = [arrival(1), arrival(2)];
-  const taken = [entries];
+/** A client of two events, taken one batch at a time. Only the first is ready. `prepare` makes the second ready. */
+function newClient(taken = [[arrival(1), arrival(2)]], wanted?: (entry: LogEntry) => boolean) {
   const sent: string[] = [];
   const pings: (Position | undefined)[] = [];
+  let wakes = 0;
   let isReadable = true;
   let isReady = false;
   let resolve = (_text: string): void => {};
@@ -37,9 +37,11 @@ function newClient() {
       close: () => {},
     }),
     canLoseEvents: false,
-    wanted: undefined,
+    wanted,
     admits: () => isReadable,
-    wake: () => {},
+    wake: () => {
+      wakes += 1;
+    },
     onMissed: () => {},
   });
   client.serve();
@@ -48,6 +50,7 @@ function newClient() {
     client,
     sent,
     pings,
+    wakes: () => wakes,
     forbid: () => {
       isReadable = false;
     },
@@ -74,6 +77,13 @@ test('an event that its key may no longer read is not sent once it is prepared',
   const { client, sent, forbid, prepare } = newClient();
   forbid();
   await prepare();
+  client.serve();
+  expect(sent).toEqual(['one']);
+});
+
+test('a client that wants nothing of what it took is served again while there is more', () => {
+  const { client, sent, wakes } = newClient([[arrival(3)], [arrival(4)], [arrival(1)]], ({ rowId }) => rowId === 1);
+  expect([sent, wakes()]).toEqual([[], 2]);
   client.serve();
   expect(sent).toEqual(['one']);
 });

@@ -90,6 +90,7 @@ describe('sending one delivery again', () => {
     const wanted = fixture.dispatcher.deliveries(id).find(({ row_id: row }) => row === 2);
     const before = receiver.deliveries.length;
     expect(await fixture.dispatcher.resend(id, wanted?.id ?? '')).toMatchObject({ delivered: false, ...REFUSED });
+    expect(fixture.dispatcher.status(id).dropped).toBe(3);
     receiver.answerWith((response) => void response.writeHead(204).end());
     expect(await fixture.dispatcher.resend(id, wanted?.id ?? '')).toMatchObject({ id: wanted?.id, delivered: true });
     expect(rowsAt(receiver).slice(before)).toEqual([2, 2]);

@@ -136,6 +136,44 @@ test('a replay from an offset repeats changes under the same ids; from a row id 
   );
 });
 
+test('a replay from an offset of a client with changes repeats rows to a webhook without', async () => {
+  const { dispatcher, update, feed } = fixture();
+  const receiver = await newReceiver();
+  const { id } = dispatcher.add(hook(receiver.url, ['message.received']));
+  update(1, 0);
+  dispatcher.replay(id, { rowId: 3, change: 1, generation: feed.changeGeneration() });
+  await eventually(() => expect(receiver.deliveries.map(({ event }) => event.data.id)).toEqual(['4', '5']));
+});
+
+test('a change that is held is given up by a webhook that wants no more changes', async () => {
+  const { dispatcher, update } = fixture();
+  const receiver = await newReceiver((response) => void response.writeHead(503).end());
+  const { id } = dispatcher.add({ ...hook(receiver.url, ['message.updated']), on_failure: 'hold' });
+  update(1, 0);
+  await eventually(() => expect(dispatcher.status(id).state).toBe('held'));
+  dispatcher.change(id, { events: ['message.received'] });
+  expect(dispatcher.status(id)).toMatchObject({ state: 'healthy', held: null, behind: 0 });
+});
+
+test('changes that were dropped are kept by a replay from a row id, and gone once the log no longer has them', async () => {
+  const { dispatcher, update, stream } = fixture();
+  const receiver = await newReceiver((response) => void response.writeHead(500).end());
+  const { id } = dispatcher.add(hook(receiver.url, ['message.updated']));
+  update(5, 0);
+  update(4, 0);
+  await eventually(() => expect(dispatcher.status(id).dropped).toBe(2));
+  dispatcher.replay(id, { rowId: 3 });
+  expect(dispatcher.status(id).dropped).toBe(2);
+  receiver.answerWith((response) => void response.end());
+  update(1, 31 * DAY_MS);
+  await eventually(() => expect(dispatcher.deliveries(id)[0]?.outcome).toBe('delivered'));
+  // As after a start of the service: before it, the channel still holds them.
+  stream.restart(5);
+  dispatcher.replay(id, 'dropped');
+  await eventually(() => expect(dispatcher.status(id).dropped).toBe(0));
+  expect(dispatcher.deliveries(id)).toContainEqual(expect.objectContaining({ outcome: 'gone', row_id: 5 }));
+});
+
 test('a webhook that begins to ask for changes skips earlier ones, although its progress could not be stored', async () => {
   const { dispatcher, store, update, messages, channel } = fixture();
   const receiver = await newReceiver();

@@ -33,6 +33,7 @@ describe('a webhook that holds', () => {
       attempts += 1;
       await eventually(() => expect(fixture.dispatcher.status(id).held?.attempts).toBe(attempts));
     }
+    expect(fixture.dispatcher.status(id).held?.since).toBe('2026-01-02T03:04:05Z');
     expect(fixture.log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
     receiver.answerWith((response) => void response.end());
     await clock.advance(300_000);
@@ -232,6 +233,20 @@ describe('a webhook that holds', () => {
     await clock.advance(10_000);
     await eventually(() => expect(fixture.dispatcher.status(id).held).toMatchObject({ row_id: 2, attempts: 4 }));
     expect(receiver.deliveries.at(-1)?.headers['x-webhook-attempt']).toBe('4');
+  });
+
+  test('counts on after a restart for what was dropped and is held again', async () => {
+    const { fixture } = held();
+    const receiver = await newReceiver((response) => void response.writeHead(503).end());
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(1, 1);
+    await eventually(() => expect(fixture.dispatcher.status(id)).toMatchObject({ dropped: 1 }));
+    fixture.dispatcher.change(id, { on_failure: 'hold' });
+    fixture.dispatcher.replay(id, 'dropped');
+    await eventually(() => expect(fixture.dispatcher.status(id).held).toMatchObject({ row_id: 1, attempts: 3 }));
+    await fixture.dispatcher.close(1000);
+    fixture.restart();
+    await eventually(() => expect(fixture.dispatcher.status(id).held).toMatchObject({ row_id: 1, attempts: 4 }));
   });
 
   test('can be removed and closed while it waits', async () => {

@@ -162,6 +162,31 @@ describe('webhooks', () => {
     database.close();
   });
 
+  test('the newest 10,000 dropped events can be replayed', () => {
+    const database = openStateDatabase(newFile());
+    const store = webhookStore(database, new FakeClock());
+    const { id } = store.add(hook, rowOffset(0));
+    const records = Array.from({ length: 10_050 }, (_, at) => ({
+      ...record(at + 1, 'dropped'),
+      position: { rowId: at + 1, change: 0 },
+    }));
+    store.advance([{ id, offset: rowOffset(10_050), records }]);
+    store.replayDropped(id);
+    expect(store.nextReplayed(id)).toEqual({ rowId: 51, change: 0 });
+    database.close();
+  });
+
+  test('a paused one stays paused when what it holds ends and when it is put elsewhere', () => {
+    const database = openStateDatabase(newFile());
+    const store = webhookStore(database, new FakeClock());
+    const webhook = store.add(hook, rowOffset(0));
+    store.update({ ...webhook, enabled: false });
+    store.setHeld(webhook.id, null);
+    store.seek(webhook.id, rowOffset(3));
+    expect(store.get(webhook.id)).toMatchObject({ enabled: false, offset: rowOffset(3) });
+    database.close();
+  });
+
   test('failures count until a success', () => {
     const database = openStateDatabase(newFile());
     const store = webhookStore(database, new FakeClock());

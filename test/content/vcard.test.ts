@@ -35,6 +35,16 @@ test('a folded line that breaks behind an equals sign is whole', () => {
   expect(locationOf(card('URL:https://maps.example/?ll=', ' 59.3,18.1'))).toMatchObject({ latitude: 59.3 });
 });
 
+test.each([
+  ['90,-180', { latitude: 90, longitude: -180 }],
+  ['90.1,0', {}],
+  ['-91,0', {}],
+  ['0,180.5', {}],
+])('a pin at %s is on the globe or nowhere', (place, expected) => {
+  const url = `https://maps.example/?ll=${place}`;
+  expect(locationOf(card(`URL:${url}`))).toEqual({ ...expected, url });
+});
+
 test('cards cost a row no more than its budget, however many lines and cards it has', () => {
   const numbers = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `TEL:${at}`);
   expect(contactOf(card(...numbers(9000)))?.phones.length).toBeLessThan(2000);

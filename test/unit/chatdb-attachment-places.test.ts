@@ -188,6 +188,16 @@ test('an attachment that only the body names is listed, unless it belongs to ano
   expect((await told(row)).state).toBeUndefined();
 });
 
+test('of the attachments that only a body names, a hundred are listed', () => {
+  openIn('Library/Messages');
+  const runs = Array.from({ length: 101 }, (_, part) => ({
+    length: 1,
+    attributes: { __kIMFileTransferGUIDAttributeName: `at_${part}`, __kIMMessagePartAttributeName: part },
+  }));
+  const row = fixture.message({ attributedBody: encodeAttributedBody('\uFFFC'.repeat(101), runs) });
+  expect(connection.read((snapshot) => storedAttachments(snapshot, row))).toHaveLength(100);
+});
+
 test.each([
   ['Audio Message.caf', 'com.apple.coreaudio-format', 'audio/x-caf', 'Voice message'],
   ['Audio Message', 'com.apple.coreaudio-format', 'audio/x-caf', 'Voice message'],
@@ -196,7 +206,7 @@ test.each([
   ['IMG.HEIC', 'public.heic', 'image/heic', 'Photo'],
   ['IMG.HEIC', 'dyn.age80s', 'image/heic', 'Photo'],
   ['movie.MOV', 'com.apple.quicktime-movie', 'video/quicktime', 'Video'],
-  ['letter', 'com.adobe.pdf', 'application/pdf', 'File: letter'],
+  ['letter', ' com.Adobe.PDF', 'application/pdf', 'File: letter'],
   ['thing', 'public.data', null, 'File: thing'],
 ])('the type of %s (%s) is %s if Messages stored none, or one that says nothing', async (name, uti, type, sentence) => {
   const folder = openIn('Library/Messages');
@@ -208,10 +218,10 @@ test.each([
     expect([found.mime_type, found.file?.mimeType]).toEqual([expected, expected]);
     if (!mime_type) expect(found.sentence).toBe(sentence);
   }
-  const any = 'application/octet-stream';
+  const any = 'Application/octet-stream';
   const stored = `~/Library/Messages/Attachments/1/${name}`;
   const found = await attached(stored, { transfer_name: name, uti, mime_type: any });
-  expect([found.mime_type, found.sentence]).toEqual([type ?? any, sentence]);
+  expect([found.mime_type, found.sentence]).toEqual([type ?? any.toLowerCase(), sentence]);
 });
 
 test.each([

@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeAttributedBody } from '../../src/core/chatdb/attributed-body.ts';
 import { readAttributedText } from '../../src/core/chatdb/content/attributed-runs.ts';
+import { RunReader } from '../../src/core/chatdb/content/parts.ts';
 import { RowBudget } from '../../src/core/chatdb/content/row-budget.ts';
 import { MAX_BLOB_BYTES, SIGNATURE, Typedstream } from '../../src/core/chatdb/content/typedstream.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
@@ -93,10 +94,20 @@ describe('the attributedBody decoder', () => {
     expect(itemsOf('cC', Buffer.from([0xff, 0xff]))).toEqual([-1, 255]);
   });
 
+  test('reads integers of each width with their sign', () => {
+    const items = Buffer.alloc(17);
+    items.set([0x81, 0xd4, 0xfe, 0x82], 0);
+    items.writeInt32LE(-70_000, 4);
+    items.set([0x87], 8);
+    items.writeBigInt64LE(-5_000_000_000n, 9);
+    expect(itemsOf('slq', items)).toEqual([-300, -70_000, -5_000_000_000]);
+  });
+
   test('finds what is named again, also behind the 110 numbers that take one byte', () => {
     const texts = Array.from({ length: 112 }, (_, n) => [0x84, 0x84, 1, 65 + (n % 26)]);
     const values = itemsOf('*'.repeat(114), Buffer.from([...texts.flat(), 0x92 + 3, 0]));
     expect(values?.slice(-4)).toEqual(['G', 'H', 'B', 'E']);
+    expect(itemsOf('*', Buffer.from([0x92 + 100]))).toBeUndefined();
   });
 
   test('gives nothing for what is no attributed string', () => {
@@ -141,8 +152,28 @@ describe('the attributedBody decoder', () => {
       Buffer.concat([head, group('[9999999[9999999{=}]]'), Buffer.alloc(1000)]),
       Buffer.concat([head, group('{='.repeat(100) + '}'.repeat(100)), Buffer.alloc(500_000, 0x92)]),
       Buffer.concat([head, group(''), Buffer.alloc(900_000, 0x92)]),
+      Buffer.concat([head, group(`+${'c'.repeat(256)}`), Buffer.from([1, 0x78])]),
       Buffer.concat([head, Buffer.from([0x84, 1, 0x40]), Buffer.alloc(900_000, 0x84)]),
     ];
     for (const blob of hostile) expect(decodeAttributedBody(blob)).toBeUndefined();
   });
+});
+
+test('a run without a part number continues the part before it, and no size is negative', () => {
+  const attributes = { __kIMMessagePartAttributeName: 1, __kIMInlineMediaWidthAttributeName: -1 };
+  const runs = [
+    { length: 1, attributes },
+    { length: 2, attributes: { __kIMTextBoldAttributeName: 1 } },
+  ];
+  const text = readAttributedText(encodeAttributedBody('\uFFFCok', runs), new RowBudget());
+  expect(text && new RunReader(new RowBudget()).parts(text)).toEqual([
+    { part: 1, text: '\uFFFCok', runs: [{ start: 1, end: 3, styles: ['bold'] }] },
+  ]);
+});
+
+test('a one-time code is the one to enter, not the one that is shown', () => {
+  const code = new Map(Object.entries({ code: '047119', displayCode: '047-119' }));
+  const attributes = new Map([['__kIMOneTimeCodeAttributeName', code]]);
+  const [part] = new RunReader(new RowBudget()).parts({ text: '047-119', runs: [{ start: 0, end: 7, attributes }] });
+  expect(part?.runs).toEqual([{ start: 0, end: 7, code: '047119' }]);
 });

@@ -94,6 +94,15 @@ test('a message of which one part is unreadable has no body, rather than half of
   expect({ body, event }).toMatchObject({ body: '', event: { body: '' } });
 });
 
+test('the versions of edited messages are read up to 4 MiB at once', () => {
+  const { fixture, connection } = databases.open();
+  const large = Buffer.concat([encodeAttributedBody('newest'), Buffer.alloc(900_000)]);
+  const message_summary_info = versions({ 0: [large] });
+  for (let row = 0; row < 6; row += 1) fixture.message({ ...EDITED, message_summary_info });
+  const entries = new ChatLog(connection).entries(rowOffset(0), rowOffset(6), 6);
+  expect(entries.filter(({ event }) => 'body' in event.data && event.data.body === 'newest')).toHaveLength(4);
+});
+
 describe('an unsent message shows no text', () => {
   test.each<[string, Columns]>([
     ['left in the column', { text: 'secret' }],

@@ -46,7 +46,7 @@ test.each([
   ['a link in a thread', {}, { thread_originator_guid: 'TEXT' }],
   ['a link that names nothing', {}, { reply_to_guid: '' }],
   ['a link that names a message that is gone', {}, { reply_to_guid: 'GONE' }],
-  ['a link that names a message from long before', { date: appleNs('2026-01-01T09:58:00Z') }, {}],
+  ['a link that names a message from long before', { date: appleNs('2026-01-01T09:58:59Z') }, {}],
   ['a link that names a message of the other side', { is_from_me: 1 }, {}],
   ['a link that names a message elsewhere', { chat: null }, {}],
 ] as const)('%s is no part of another one', (_, text, second) => {

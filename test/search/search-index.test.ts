@@ -94,6 +94,7 @@ describe('a message is found', () => {
   test.each([
     ['3.14', ['pi is 3.14', 'pi is 3.14159', 'Pi: 3,1415', 'π ≈ ٣٫١٤١٥', '$3.149'], ['pi is 3.15', '3141 of 3']],
     ['1000.5', ['it costs 1,000.50'], ['1000 and 5']],
+    ['pi -3.14', ['pi is 3.14159'], ['pi is 3.14']],
     ['555010*', ['555-010-0100', '5550100'], ['55-501']],
     ['$5', ['it is $5', 'take 5'], ['55']],
     ['C++', ['C++ is fun'], ['css']],
@@ -108,6 +109,8 @@ describe('a message is found', () => {
     ['digits that are not the whole number', '1555-010-01004', '5550100100'],
     ['numbers that belong to different sentences', 'in 555. 010 0100', '5550100100'],
     ['short numbers side by side', '10 20', '1020'],
+    ['five digits in two groups', '1234 5', '12345'],
+    ['a zero outside of parentheses left out', '+44 0 20 7946 0958', '442079460958'],
     ['digits of a word', 'A123 456', '123456'],
     ['a decimal as an exclusion only as a whole', '3.14159', '3.14159 -3.14159'],
     ['part of a word', 'dinner', 'din'],

@@ -1,10 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { Message } from '../../src/core/model/message.ts';
+import { documentOf } from '../../src/features/search/index/document.ts';
 import { SearchedText, toPattern } from '../../src/features/search/index/searched-text.ts';
 import { isUnspaced, mergedHighlights, segment, tokensOf } from '../../src/features/search/index/tokens.ts';
 import { sequenceOf } from '../../src/features/search/query/expression.ts';
+import type { SearchableMessage } from '../../src/features/search/types.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
+import { arrival } from '../support/memory-log.ts';
 
 const WOMAN_AND_GIRL = '👩🏽‍👧';
 
@@ -132,4 +136,10 @@ describe('what is looked for in a text', () => {
     ]);
     expect(places('plain text', 'é')).toEqual([]);
   });
+});
+
+test('a document has the first 65,536 units of a text, and no phrase over two texts', () => {
+  const message: SearchableMessage = { ...(arrival(1).event.data as Message), texts: [['subject', 'you']] };
+  expect(documentOf({ ...message, body: 'see' })).not.toMatch(/see\s+you/);
+  expect(documentOf({ ...message, body: `${'x '.repeat(32_768)}end` })).not.toContain('end');
 });

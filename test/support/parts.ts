@@ -94,8 +94,8 @@ function partsIn(type: TypeScript.Node | undefined): readonly string[] {
   return [...new Set([...inherited, ...own])];
 }
 
-/** Returns the names of types that end so, each with the names of its members that are no plain values. */
-export function partsOf(ending: string): ReadonlyMap<string, readonly string[]> {
-  const names = [...declaring.keys()].filter((name) => name.endsWith(ending) && name !== ending);
-  return new Map(names.map((name) => [name, partsIn(declarationOf(name))]));
+/** Returns the types whose name matches, each with the names of its members that are no plain values. */
+export function partsOf(name: RegExp): ReadonlyMap<string, readonly string[]> {
+  const names = [...declaring.keys()].filter((one) => name.test(one));
+  return new Map(names.map((one) => [one, partsIn(declarationOf(one))]));
 }

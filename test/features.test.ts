@@ -44,6 +44,8 @@ const WORDS: Readonly<Record<string, RegExp>> = {
   // Not those of Time Machine.
   backup: /\bbackup\b|backup_unusable|postern restore/i,
   canary: /canar/i,
+  // Its webhooks and its port are the only ones of another protocol.
+  bluebubbles: /bluebubbles|wire/i,
   // How changes are detected. That there are events about them, and that a row has a fingerprint, belongs to the core.
   changes: /changes?[-_ ]?detection|swept|changes\.enabled/i,
   // Not the value of `include`, which adds names, whoever knows them.
@@ -52,6 +54,7 @@ const WORDS: Readonly<Record<string, RegExp>> = {
   content:
     /\b(?:LinkPreview|AppCard|BusinessCard|ContactCard|LocationPin|DetectedData|(?:Card|File|Run)Content)\b|content-types/,
   doctor: /doctor|diagnos/i,
+  fleet: /fleet|\bhub/i,
   // Not the projects that are named as sources.
   imsg: /(?<!\/)\bimsg\b(?! #|, pull| issue)/i,
   installation: /postern (?:install|uninstall|start|stop|restart|logs)\b/,
@@ -74,7 +77,7 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 const NAMED: Readonly<Record<string, readonly [lines: number, why: string]>> = {
   access: [12, 'A deferred send says whether the owner approved it.'],
   backup: [7, 'A feature may end what must not survive a backup.'],
-  bluebubbles: [1, 'A source.'],
+  bluebubbles: [37, 'A webhook may have another protocol, and so may a port.'],
   changes: [
     25,
     'The log of changes is written in one transaction with the cursor, and its table holds the state of detection.',
@@ -82,6 +85,7 @@ const NAMED: Readonly<Record<string, readonly [lines: number, why: string]>> = {
   console: [2, 'A link of the menu, and the refusal of a sign-in by another page.'],
   contacts: [10, 'The command line takes a name as a recipient.'],
   doctor: [7, 'A feature may add what doctor finds.'],
+  fleet: [37, 'The status of a hub has its Macs, and lacks what one Mac has.'],
   imsg: [1, 'A source.'],
   mcp: [2, 'A feature may add tools, and a way to start a command.'],
   scheduled: [1, 'The description of `send_at`.'],

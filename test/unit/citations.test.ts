@@ -21,7 +21,7 @@ const DECISIONS = new Set(DECISION_IDS);
 const RULES = all(read('docs/project/contract.md'), /^- \*\*(\d+\.\d+)\*\*/gm);
 const KNOWN = new Set([...DECISIONS, ...RULES]);
 
-const ID = String.raw`(?:[A-Z]{1,2}\d{1,2}|H)\b`;
+const ID = String.raw`[A-Z]{1,2}\d{0,2}\b`;
 const LIST = String.raw`((?:${ID}|\d+\.\d+)(?:(?:, | and | to )(?:${ID}|\d+\.\d+))*)`;
 
 const FILES = ['src', 'installer', 'tools', 'test', 'docs', 'launchd', 'bench', '.'].flatMap((folder) =>

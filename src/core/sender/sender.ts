@@ -48,7 +48,7 @@ export interface SenderParts {
   readonly details?: (message: Message) => Promise<MessageDetails | undefined>;
 }
 
-/** Sends messages, one at a time, and finds the row of each in chat.db (decision D). */
+/** Sends messages, one at a time (decision D4), and finds the row of each in chat.db (decision D5). */
 export class Sender implements MessageSender {
   readonly #parts: SenderParts;
   readonly #queue = new SerialQueue();

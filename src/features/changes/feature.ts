@@ -2,7 +2,7 @@ import type { Setting } from '../../core/config/setting.ts';
 import { feature } from '../../core/feature.ts';
 import type { ChangesReport } from './report.ts';
 
-/** Detects changes of published rows, which are events for the readers that ask for them (decision I). */
+/** Detects changes of published rows, which are events for the readers that ask for them (decision I4). */
 export const changes = feature({
   name: 'changes',
   settings: {

@@ -4,7 +4,7 @@ import { feature } from '../../core/feature.ts';
 import type { SearchReport } from './ports.ts';
 import { SEARCH_PROBLEMS } from './problems.ts';
 
-/** Searches the texts of all messages, with an index in search.db (decision J). */
+/** Searches the texts of all messages, with an index in search.db (decisions J1, J2). */
 export const search = feature({
   name: 'search',
   settings: {

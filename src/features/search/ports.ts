@@ -15,7 +15,7 @@ export interface SearchPage {
   readonly cursor?: string | undefined;
 }
 
-/** Full-text search over the messages of chat.db (decision J). */
+/** Full-text search over the messages of chat.db (decisions J1, J2). */
 export interface SearchIndex {
   status(): SearchStatus;
   /**

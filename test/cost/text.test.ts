@@ -12,6 +12,7 @@ import { dialableAddress } from '../../src/features/contacts/dialable-address.ts
 import { fields, knownWords } from '../../src/features/doctor/cli/redact.ts';
 import { documentOf } from '../../src/features/search/index/document.ts';
 import { SearchedText, toPattern } from '../../src/features/search/index/searched-text.ts';
+import { tokensOf } from '../../src/features/search/index/tokens.ts';
 import { sequenceOf } from '../../src/features/search/query/expression.ts';
 import { steepStep } from '../support/processor-time.ts';
 
@@ -87,6 +88,19 @@ describe('a text of a stranger', () => {
     60_000,
   );
 });
+
+test('marks on one letter of any script cost a search no more than in proportion to their number', () => {
+  const steep = ['а', 'a', 'ا', 'ש', 'ส', '가'].flatMap((base) =>
+    ['\u0301', '\u0301\u0323', '\u064B\u0650', '\u05B0\u05C1'].flatMap((marks) => {
+      const step = steepStep((units) => {
+        const text = base + repeated(marks, units);
+        return () => tokensOf(text);
+      }, SIZES);
+      return step === undefined ? [] : [`${base} with ${marks}: ${step}`];
+    }),
+  );
+  expect(steep).toEqual([]);
+}, 60_000);
 
 function never(): never {
   throw new Error('there is no such reader');

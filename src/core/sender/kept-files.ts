@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { errorCode, isAppError } from '../model/errors.ts';
 import type { KeptFile } from '../model/kept-file.ts';
 import type { Log } from '../model/ports/host-ports.ts';
-import type { GivenFiles, KeptFiles } from '../model/ports/sending-ports.ts';
+import type { GivenFiles } from '../model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../model/problems.ts';
 import { type AttachmentRules, checkAttachments, copyChecked, KEPT_FILES } from './checked-attachments.ts';
 
@@ -16,8 +16,8 @@ export interface KeptCopiesParts {
   readonly log: Log;
 }
 
-/** Copies files when a send is held or deferred, so that exactly these files are sent. */
-export class KeptCopies implements KeptFiles {
+/** Stores copies of the attachments of held and deferred sends, so that exactly these files are sent later. */
+export class KeptCopies {
   readonly #parts: KeptCopiesParts;
   readonly #folder: string;
   /** Ids of the sends whose files were copied in this process. Their records may not be stored yet. */
@@ -28,6 +28,10 @@ export class KeptCopies implements KeptFiles {
     this.#folder = join(parts.rules.configDir, KEPT_FILES);
   }
 
+  /**
+   * Copies the files of the held send `id`. Throws `invalid_request` if a file may not be sent, `storage_full` if the
+   * copies exceed `maxBytes` in total, and `send_failed` if copying fails.
+   */
   async copy(id: string, given: GivenFiles, maxBytes: number): Promise<readonly KeptFile[]> {
     const { mistakes, files } = await checkAttachments(given, this.#parts.rules);
     if (mistakes.length > 0) {
@@ -49,6 +53,10 @@ export class KeptCopies implements KeptFiles {
     }
   }
 
+  /**
+   * Returns the paths of the copies. Throws `attachment_changed` if a copy is missing or its hash differs from the one
+   * in `files`.
+   */
   async paths(id: string, files: readonly KeptFile[]): Promise<readonly string[]> {
     const paths = files.map(({ name }, index) => this.#pathOf(id, index, name));
     const hashes = await Promise.all(paths.map((path) => hashOf(path).catch(() => undefined)));
@@ -64,6 +72,7 @@ export class KeptCopies implements KeptFiles {
     });
   }
 
+  /** Removes the copies that an earlier process made for sends whose ids are not in `ids`. */
   async keepOnly(ids: ReadonlySet<string>): Promise<void> {
     const found = await readdir(this.#folder).catch(() => []);
     await Promise.all(found.filter((id) => !ids.has(id) && !this.#copied.has(id)).map((id) => this.remove(id)));

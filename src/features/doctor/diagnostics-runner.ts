@@ -13,7 +13,7 @@ import type { AwakeClock } from '../../core/runtime/awake-clock.ts';
 import type { RunCommand } from '../../core/runtime/command.ts';
 import type { Poster } from '../../core/webhooks/poster.ts';
 import { DiagnosticReader, prefixCounts } from './diagnostic-reader.ts';
-import type { DiagnosticsRequest, DiagnosticsService } from './port.ts';
+import type { DiagnosticsRequest } from './port.ts';
 
 const CHATS_SCRIPT = fileURLToPath(new URL('../../core/sender/chats.applescript', import.meta.url));
 const NOT_ASKED: ScriptFailure = { error: 'not_asked' };
@@ -32,7 +32,7 @@ export interface DiagnosticsParts {
  * Collects the facts for a report of the diagnostics, one run at a time. Runs in the service, because macOS grants the
  * permissions only to the service.
  */
-export class DiagnosticsRunner implements DiagnosticsService {
+export class DiagnosticsRunner {
   readonly #parts: DiagnosticsParts;
   readonly #stop = new AbortController();
   #running: Promise<Diagnostics> | undefined;

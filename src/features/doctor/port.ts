@@ -1,5 +1,5 @@
-import type { Diagnostics } from '../../client/diagnostics-types.ts';
 import type { Port } from '../../core/model/port.ts';
+import type { DiagnosticsRunner } from './diagnostics-runner.ts';
 
 export interface DiagnosticsRequest {
   /** Time for which to watch chat.db. */
@@ -8,10 +8,5 @@ export interface DiagnosticsRequest {
   readonly asksMessages: boolean;
 }
 
-/** Collects facts that only the program with the macOS permissions can find out. */
-export interface DiagnosticsService {
-  run(request: DiagnosticsRequest): Promise<Diagnostics>;
-}
-
 /** Only the owner has it: the answer names the owner's addresses. */
-export const DIAGNOSTICS: Port<DiagnosticsService> = { name: 'diagnostics', narrow: () => undefined };
+export const DIAGNOSTICS: Port<DiagnosticsRunner> = { name: 'diagnostics', narrow: () => undefined };

@@ -4,7 +4,7 @@ import type { KeyRing } from '../access/port.ts';
 import { isRedirectOf, OAuthClients } from './clients.ts';
 import { OAuthConsents, refused } from './consents.ts';
 import { OAuthError } from './oauth-error.ts';
-import type { OAuthAnswer, OAuthRequest, OAuthService, OAuthStore } from './ports.ts';
+import type { OAuthAnswer, OAuthRequest, OAuthStore } from './ports.ts';
 import { OAuthTokens } from './tokens.ts';
 
 const SCOPES = ['read', 'events', 'send'];
@@ -23,7 +23,7 @@ export interface AuthorizationServerParts {
 }
 
 /** OAuth 2.1 for `/mcp` (decision Y5). The owner's consent creates a limited key, and the tokens stand for that key. */
-export class AuthorizationServer implements OAuthService {
+export class AuthorizationServer {
   readonly #issuer: string;
   readonly #clients: OAuthClients;
   readonly #tokens: OAuthTokens;
@@ -36,10 +36,15 @@ export class AuthorizationServer implements OAuthService {
     this.#consents = new OAuthConsents({ ...parts, tokens: this.#tokens });
   }
 
+  /**
+   * Returns the caller with this access token; undefined if the token is unknown or has expired, or its key was
+   * revoked.
+   */
   find(accessToken: string): Caller | undefined {
     return this.#tokens.find(accessToken);
   }
 
+  /** Answers a request. Resolves to undefined for an unknown path. */
   async answer(request: OAuthRequest): Promise<OAuthAnswer | undefined> {
     const { method, path, query, form } = request;
     try {

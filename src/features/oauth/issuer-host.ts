@@ -10,7 +10,8 @@ import type { OtherHost } from '../../core/http/server.ts';
 import { AppError, isAppError } from '../../core/model/errors.ts';
 import { problem } from '../../core/model/problems.ts';
 import type { McpCalls } from '../mcp/port.ts';
-import type { OAuthAnswer, OAuthService } from './ports.ts';
+import type { AuthorizationServer } from './authorization-server.ts';
+import type { OAuthAnswer } from './ports.ts';
 
 const TOKEN = /^Bearer +([\w-]{1,200}) *$/i;
 const PATHS: ReadonlySet<string> = new Set([
@@ -26,7 +27,7 @@ const PATHS: ReadonlySet<string> = new Set([
 export interface IssuerHostParts {
   /** The setting `oauth.issuer`: the https origin at which a tunnel makes `/mcp` reachable from the internet. */
   readonly issuer: string;
-  readonly oauth: OAuthService;
+  readonly oauth: AuthorizationServer;
   readonly rateLimitPerMinute: number;
   readonly mcp: McpCalls;
 }

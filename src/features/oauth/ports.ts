@@ -1,5 +1,3 @@
-import type { Caller } from '../../core/model/caller.ts';
-
 /** A request to Postern's OAuth authorization server, at the host of `oauth.issuer` (decision Y5). */
 export interface OAuthRequest {
   readonly method: string;
@@ -19,16 +17,6 @@ export interface OAuthAnswer {
   /** The Content-Security-Policy of the page. */
   readonly policy?: string;
   readonly location?: string;
-}
-
-export interface OAuthService {
-  /** Answers a request. Resolves to undefined for an unknown path. */
-  answer(request: OAuthRequest): Promise<OAuthAnswer | undefined>;
-  /**
-   * Returns the caller with this access token; undefined if the token is unknown or has expired, or its key was
-   * revoked.
-   */
-  find(accessToken: string): Caller | undefined;
 }
 
 /** A program that registered itself. */

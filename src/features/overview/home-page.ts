@@ -19,7 +19,6 @@ import type { WebhookRegistry } from '../../core/model/ports/webhooks-ports.ts';
 import type { StatusReport } from '../../core/model/status.ts';
 import { residentBytes } from '../../core/runtime/memory.ts';
 import type { Approvals, OwnersAccess } from '../access/port.ts';
-import type { OverviewService } from './port.ts';
 import { KEPT_SPANS } from './spans.ts';
 import { grouped, lengthOf, pointsOf, type Statistics } from './statistics.ts';
 
@@ -39,7 +38,7 @@ export interface HomeParts {
 }
 
 /** Collects everything that the owner's home page shows into one answer (decision Z1). */
-export class HomePage implements OverviewService {
+export class HomePage {
   readonly #parts: HomeParts;
   #macos: Promise<string | undefined> | undefined;
 

@@ -5,9 +5,10 @@ import type { IdempotencyKey } from '../../core/model/idempotency-key.ts';
 import type { MessageStatus } from '../../core/model/message.ts';
 import { OWNER } from '../../core/model/owner.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
-import type { KeptFiles, MessageSender, SendLookup, SendResult } from '../../core/model/ports/sending-ports.ts';
+import type { MessageSender, SendLookup, SendResult } from '../../core/model/ports/sending-ports.ts';
 import type { SentPartStore } from '../../core/model/ports/sent-parts-ports.ts';
 import { sendChoices } from '../../core/model/send-service.ts';
+import type { KeptCopies } from '../../core/sender/kept-files.ts';
 import type { ScheduledStore, StoredScheduled } from './ports.ts';
 import type { ScheduledState } from './scheduled.ts';
 
@@ -39,7 +40,7 @@ export interface RunParts {
   readonly sender: Pick<MessageSender, 'send'>;
   readonly sentParts: Pick<SentPartStore, 'rowsOf'>;
   readonly lookup: Pick<SendLookup, 'message'>;
-  readonly files: KeptFiles;
+  readonly files: KeptCopies;
   /** Says whether the key of a due send still permits it (decision X1), and learns how it ended. */
   readonly guests: Pick<GuestBook, 'admitDue' | 'noteDeferred'>;
   readonly clock: Clock;

@@ -1,13 +1,10 @@
 import type { Config } from '../../core/config/config.ts';
 import type { Port } from '../../core/model/port.ts';
-import type { OwnerQuestion, ProvedSelfChat, Questions, SelfChatProving } from './ports.ts';
+import type { OwnerQuestion, Questions } from './ports.ts';
+import type { SelfChat } from './self-chat.ts';
 
 export interface SelfChatService {
-  readonly chat: SelfChatProving &
-    ProvedSelfChat & {
-      /** Calls `listener` with the id of each conversation that the owner proves. */
-      onProved(listener: (chat: string) => void): void;
-    };
+  readonly chat: SelfChat;
   readonly tapbacks: {
     /** The address at which the owner decides by tapback, whose conversation no key may use; "" for none. */
     readonly address: string;

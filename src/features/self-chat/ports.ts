@@ -1,4 +1,3 @@
-import type { SelfChatRecord } from '../../client/access-types.ts';
 import type { Offset } from '../../core/model/offset.ts';
 
 /** Records that the owner proved, with a code, that `chat` is the conversation with `address`. */
@@ -36,19 +35,6 @@ export interface SelfChatStore {
   /** Returns the position up to which events have been examined for tapbacks. */
   offset(): Offset;
   progress(offset: Offset): void;
-}
-
-/** Lets the owner prove which conversation is the self-chat. */
-export interface SelfChatProving {
-  /** Returns the current self-chat. Throws `self_chat_disabled` if no address is configured. */
-  get(): SelfChatRecord;
-  /**
-   * Sends a code to the configured address. The owner reads the code in Messages. Passing the code to `prove` proves
-   * the conversation.
-   */
-  sendCode(): Promise<SelfChatRecord>;
-  /** Throws `code_wrong`. */
-  prove(code: string): SelfChatRecord;
 }
 
 /** Tells which conversation the owner has proved to be the self-chat. */

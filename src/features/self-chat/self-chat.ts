@@ -8,7 +8,7 @@ import type { RowFeed } from '../../core/model/ports/feed-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import type { MessageSender } from '../../core/model/ports/sending-ports.ts';
 import type { OwnerInChatDb } from './owner-in-chatdb.ts';
-import type { ProvedSelfChat, SelfChatProof, SelfChatProving, SelfChatStore } from './ports.ts';
+import type { ProvedSelfChat, SelfChatProof, SelfChatStore } from './ports.ts';
 import { selfChatProblem } from './problems.ts';
 
 const CODE_LIFETIME_MS = 10 * 60_000;
@@ -35,7 +35,7 @@ interface SentCode {
  * The self-chat, the owner's conversation with themselves. The owner configures its address, and proves it by entering
  * a code that Postern sends there. Postern never guesses the address.
  */
-export class SelfChat implements SelfChatProving, ProvedSelfChat {
+export class SelfChat implements ProvedSelfChat {
   readonly #parts: SelfChatParts;
   readonly #onProved: ((chat: string) => void)[] = [];
   /** The address of the owner; "" if there is none. */
@@ -52,6 +52,7 @@ export class SelfChat implements SelfChatProving, ProvedSelfChat {
     this.#onProved.push(listener);
   }
 
+  /** Returns the current self-chat. Throws `self_chat_disabled` if no address is configured. */
   get(): SelfChatRecord {
     if (this.#address === '') throw selfChatProblem('self_chat_disabled');
     const proved = this.proof();
@@ -79,6 +80,10 @@ export class SelfChat implements SelfChatProving, ProvedSelfChat {
     return stored?.address === this.#address && this.#isOwn(stored.chat) ? stored : undefined;
   }
 
+  /**
+   * Sends a code to the configured address. The owner reads the code in Messages. Passing the code to `prove` proves
+   * the conversation.
+   */
   async sendCode(): Promise<SelfChatRecord> {
     const { store, owner, directory, sender, clock } = this.#parts;
     const address = this.#address;
@@ -102,6 +107,7 @@ export class SelfChat implements SelfChatProving, ProvedSelfChat {
     return record;
   }
 
+  /** Throws `code_wrong`. */
   prove(given: string): SelfChatRecord {
     this.get();
     const { store, feed, clock } = this.#parts;

@@ -1,6 +1,5 @@
 import type { Mistake } from '../errors.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
-import type { KeptFile } from '../kept-file.ts';
 import type { Message } from '../message.ts';
 import type { SendPreferences } from '../send-service.ts';
 import type { DeferredSend } from './deferral-ports.ts';
@@ -179,23 +178,6 @@ export interface CallerSender {
 }
 
 export type GivenFiles = Pick<SendRequest, 'attachments' | 'uploads'>;
-
-/** Stores copies of the attachments of held and deferred sends, so that exactly these files are sent later. */
-export interface KeptFiles {
-  /**
-   * Copies the files of the held send `id`. Throws `invalid_request` if a file may not be sent, `storage_full` if the
-   * copies exceed `maxBytes` in total, and `send_failed` if copying fails.
-   */
-  copy(id: string, given: GivenFiles, maxBytes: number): Promise<readonly KeptFile[]>;
-  /**
-   * Returns the paths of the copies. Throws `attachment_changed` if a copy is missing or its hash differs from the one
-   * in `files`.
-   */
-  paths(id: string, files: readonly KeptFile[]): Promise<readonly string[]>;
-  remove(id: string): Promise<void>;
-  /** Removes the copies that an earlier process made for sends whose ids are not in `ids`. */
-  keepOnly(ids: ReadonlySet<string>): Promise<void>;
-}
 
 export interface MessageSender {
   /**

@@ -138,7 +138,7 @@ describe('who may be read and written to', () => {
     expect(sendable('any;+;chat8', group('any;+;chat8', ANA))).toBe(false);
   });
 
-  test('a group is open while everybody in it was in it when it was listed', () => {
+  test('a listed group takes sends until somebody joins who was not in it when it was listed', () => {
     expect(sendable('any;+;chat7', group('any;+;chat7', ANA, '+15550101'))).toBe(true);
     expect(sendable('any;+;chat7', group('any;+;chat7', ANA))).toBe(true);
     expect(sendable('any;+;chat7', group('any;+;chat7', ANA, '+15550101', '+15550166'))).toBe(false);
@@ -159,7 +159,7 @@ describe('who may be read and written to', () => {
     }
   });
 
-  test('everybody written out does not mean a group that nobody can read', () => {
+  test('a group that no key can read is no destination, even by its full id', () => {
     expect(destinationOf('any;+;chat9', [group('any;+;chat9')])).toBeUndefined();
   });
 });

@@ -287,7 +287,7 @@ describe('approving', () => {
     expect(service.texts()).toEqual(['hello']);
   });
 
-  test('is nothing that the asker can do: of others it sees nothing, and of its own no "shown"', async () => {
+  test('is refused to the key that asked, which sees nothing of the sends of others, and no "shown" of its own', async () => {
     const [asker, other] = [service.caller(always), service.caller(always)];
     const held = await service.hold(asker);
     expect(await approvalsOf(asker).get(held.id, 0)).not.toHaveProperty('shown');
@@ -301,7 +301,7 @@ describe('approving', () => {
     expect(service.messages.runs).toEqual([]);
   });
 
-  test('who waits is told at once, and when time is up', async () => {
+  test('answers a waiting request at once, or when its time is up', async () => {
     const caller = service.caller(always);
     const held = await service.hold(caller);
     const waiting = approvalsOf(caller).get(held.id, 50_000);

@@ -24,7 +24,7 @@ const entry = (event: unknown): LogEntry =>
   ({ offset: { rowId: 1, change: 0 }, rowId: 1, guid: 'G', event }) as LogEntry;
 
 describe('a key that has ended', () => {
-  test('tells who asks to be told afterwards at once: a WebSocket that was still being opened is closed', () => {
+  test('calls a listener that is added later at once, which closes a WebSocket that was still being opened', () => {
     const caller = service.caller();
     service.access.keys.revoke(idOf(caller));
     let ends = 0;
@@ -81,7 +81,7 @@ describe('a key that has ended', () => {
     expect(ended).toEqual(['connection']);
   });
 
-  test('is told nothing of what it waited for', async () => {
+  test('is refused what it was waiting for', async () => {
     const decider = service.caller({ scopes: ['approve'] });
     const codes: string[] = [];
     void codeOf(approvalsOf(decider).list({ state: 'held', waitMs: 50_000 })).then((code) => codes.push(code));
@@ -112,7 +112,7 @@ describe('a key that has ended', () => {
     expect(JSON.stringify(revoked)).not.toContain('hash');
   });
 
-  test('is revoked as a whole, also when something of it expired that nobody had looked at', async () => {
+  test('can be revoked when one of its held sends has expired unnoticed', async () => {
     const caller = service.caller({ approval: 'always' });
     const { id } = await service.hold(caller);
     await service.clock.advance(25 * HOUR_MS);
@@ -185,7 +185,7 @@ describe('a key that is revoked while the files of a send are copied', () => {
   });
 });
 
-test('a summary of many changes is there for every key: without it a copy stays wrong', () => {
+test('every key receives a summary of many changes, without which its copy would stay wrong', () => {
   const caller = service.caller({ scopes: ['events'], read: [ANA] });
   const data = { first_id: '1', last_id: '9', count: 1001 };
   expect(caller.feed.admits(entry({ type: 'messages.changed', data }))).toBe(true);

@@ -173,7 +173,7 @@ describe('in the self-chat', () => {
     expect(written()).toBe(21);
   });
 
-  test('a restart does not begin another 20, nor count again what is there', async () => {
+  test('a restart neither begins another 20 nor counts the earlier messages again', async () => {
     await ask(18, 'before');
     expect(written()).toBe(18);
     await self.restart();

@@ -97,7 +97,7 @@ describe('a send under a limited key', () => {
     expect(service.messages.runs.every(({ chatId }) => chatId?.endsWith(';+;chat77'))).toBe(true);
   });
 
-  test('to an unknown group asks Messages for nobody, and says so to whoever may write to everyone', async () => {
+  test('to an unknown group never reaches Messages, and only a key that may write to everyone learns that it is unknown', async () => {
     for (const recipient of ['chat999', 'iMessage;-;chat999', 'any;-;chat999', 'SMS;-;chat999']) {
       const sends = [
         service.send(service.caller(), { recipient }),

@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 
 describe('the folder of an archive', () => {
-  test('is nowhere in the configuration or the folder of Messages, by any name', () => {
+  test('may not be inside the configuration or the folder of Messages, by any name', () => {
     const home = dirname(dirname(chatDb));
     const forbidden = [{ path: dirname(chatDb), holds: 'files of Messages' }];
     symlinkSync(dirname(chatDb), join(home, 'link'));

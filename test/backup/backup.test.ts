@@ -112,7 +112,7 @@ describe('a backup', () => {
     expect([full.status, existsSync(file)]).toEqual([1, false]);
   });
 
-  test('replaces no file unless told to', async () => {
+  test('replaces an existing file only with --force', async () => {
     const file = join(root, 'valuable');
     writeFileSync(file, 'valuable');
     const refused = await run('backup', file);
@@ -178,7 +178,7 @@ describe('a restore', () => {
     expect((await service.get(`/webhooks/${webhook}`)).json).toMatchObject(SETTINGS);
   });
 
-  test('never replaces what is there unless told to', async () => {
+  test('replaces existing files only with --force', async () => {
     await service.stop();
     const before = readFileSync(join(service.configFolder, 'state.db'));
     const { exitCode, stderr } = await run('restore', backup);

@@ -157,7 +157,7 @@ describe('a text', () => {
     expect(sent()).toContain('Another');
   });
 
-  test('of Home Assistant, which makes a conversation of it, goes out and names the conversation', async () => {
+  test('that Home Assistant sends as a new conversation goes out, and the answer names the conversation', async () => {
     const { envelope } = await client.post('chat/new', {
       addresses: [ANA],
       message: 'From the house',

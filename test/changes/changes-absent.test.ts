@@ -22,7 +22,7 @@ test('without a detector, changes are refused, and none are published', () => {
   expect([stream.isOn, stream.channel, stream.generation]).toEqual([false, undefined, 3]);
 });
 
-test('a detector starts before publishing does, and hears who asks', () => {
+test('a detector starts before publishing does, and hears of each request for changes', () => {
   const calls: string[] = [];
   const detector: ChangeDetector = {
     start: () => void calls.push('start'),

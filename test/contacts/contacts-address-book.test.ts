@@ -168,7 +168,7 @@ describe('the files', () => {
     }
   });
 
-  test('that are damaged cost their own people alone, are named once, and are read again when mended', async () => {
+  test('that are damaged cost only their own people, are named once, and are read again once repaired', async () => {
     const folder = newFolder();
     writeAddressBook(folder);
     const [first = ''] = readdirSync(join(folder, 'Sources')).sort();

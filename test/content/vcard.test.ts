@@ -40,7 +40,7 @@ test.each([
   ['90.1,0', {}],
   ['-91,0', {}],
   ['0,180.5', {}],
-])('a pin at %s is on the globe or nowhere', (place, expected) => {
+])('a pin at %s has a place only if it is on the globe', (place, expected) => {
   const url = `https://maps.example/?ll=${place}`;
   expect(locationOf(card(`URL:${url}`))).toEqual({ ...expected, url });
 });

@@ -144,7 +144,7 @@ describe('over the whole of chat.db', () => {
     expect(chats).toMatchObject({ chat_filters: { 0: 2, 1: 1, 2: 1, 52: 1, other: 2 }, chats_blackholed: 1 });
   });
 
-  test('tags of addresses are counted by the last parenthesis, and no other word in parentheses is told', () => {
+  test('tags of addresses are counted by the last parenthesis, and no other word in parentheses is reported', () => {
     const ids = [
       ...['+15550100', '+15550101(smsft)', '+15550102(smsft_rm)(smsft)', '53849(smsft_fi)', '(800) 275-2740'],
       ...['zq@zqmail.org(filtered)', 'AXZQ(zqzq)', '+15550103(smsft_ZQ)', '+15550104(ft_rm)'],
@@ -169,7 +169,7 @@ describe('over the whole of chat.db', () => {
     expect(chats?.schedule_states).toEqual({ '2/1/0': 1, '2/3/1': 2 });
   });
 
-  test('the newest SMS have the same numbers on two Macs, from which no guid can be told', () => {
+  test('the newest SMS have the same numbers on two Macs, which reveal no guid', () => {
     const guids = Array.from({ length: 25 }, (_, index) => `ZQ-${index}`);
     const fill = (fixture: ChatFixture): void => {
       for (const guid of guids) fixture.message({ guid, text: 'zq', service: 'SMS' });

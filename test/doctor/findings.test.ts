@@ -143,7 +143,7 @@ describe('doctor', () => {
     expect((await examined(mac)).of('converter_sandbox')).toMatchObject({ state: 'warning' });
   });
 
-  test('never makes macOS ask unless told to', async () => {
+  test('does not make macOS ask by default', async () => {
     const mac = await newMac();
     const asked = await serve(mac, report);
     const quiet = await examined(mac);

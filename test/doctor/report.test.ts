@@ -121,7 +121,7 @@ describe('the report of a healthy installation', () => {
 });
 
 describe('a report where things are missing', () => {
-  test('says for every key of a Mac that this is none', async () => {
+  test('says "not_macos" for every key that only a Mac has', async () => {
     const { keys, platform } = await reportOf(mac, { platform: 'linux' });
     expect(platform).toBe('linux');
     for (const key of [...Object.keys(MAC_PROBES), 'tcc_log']) {
@@ -158,7 +158,7 @@ describe('a report where things are missing', () => {
     expect(keys.data_shapes).toEqual({ found: shapes });
   });
 
-  test('does not make macOS ask the person unless told to', async () => {
+  test('does not make macOS ask the person by default', async () => {
     const asked: (string | undefined)[] = [];
     const watching: ReportClient = {
       ...reportClient,

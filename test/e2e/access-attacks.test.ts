@@ -65,7 +65,7 @@ describe('a key that is revoked while a body is on its way', () => {
 });
 
 describe('details of a message that a key may read', () => {
-  test('quote nothing of a conversation that is not there for it, and show no reaction of it', async () => {
+  test('quote no conversation that the key may not read, and show none of its reactions', async () => {
     const { chats, chatIds, messages } = fixture;
     const secret = messages[GARDEN] ?? 0;
     const chat = chatIds[`any;-;${ANA}`] ?? 0;

@@ -132,7 +132,7 @@ test('a scheduled send shows when it would go out, and approving it succeeds', a
   expect(yes.stdout).toContain(`It is scheduled for ${shown} (${at})`);
 });
 
-test('a revoked key keeps its name in what it did, and revoking says what is not sent because of it', async () => {
+test('the log still names a revoked key, and revoking says which of its sends are cancelled', async () => {
   await postern(['keys', 'add', 'courier', '--scope', 'send', '--send', ANA, '--approval', 'never']);
   const { keys } = new PosternClient({ socketPath: fixture.service.socketPath, key: KEY });
   const { id } = (await keys.list()).find(({ name }) => name === 'courier') ?? { id: '' };

@@ -150,7 +150,7 @@ describe('what a key may not read does not exist for it', () => {
     expect(bodiesOf((await get('/messages')).json)).toEqual(['from-ana']);
   });
 
-  test('files are those of messages that are there', async () => {
+  test('only files of messages that it may read are available', async () => {
     const { get } = await fixture.key({ preset: 'reader', read: [ANA] });
     expect((await get(`/messages/${fixture.messages[`any;-;${ANA}`]}/attachments/0`)).text).toBe('from-ana');
     expect((await get(`/messages/${fixture.messages[`any;-;${BEN}`]}/attachments/0`)).status).toBe(404);
@@ -197,7 +197,7 @@ describe('what a key may not read does not exist for it', () => {
     ]);
   });
 
-  test('a quiet key is told where to continue behind what it was not shown', async () => {
+  test('a key that saw few events learns where to continue after those it may not see', async () => {
     const { get } = await fixture.key({ preset: 'reader', read: [ANA] });
     const first = await get('/events?after=0&limit=1');
     expect(first.json).toMatchObject([{ data: { body: 'from-ana' } }]);

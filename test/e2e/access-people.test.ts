@@ -118,7 +118,7 @@ describe.each(LISTS)('a key that lists $what knows by name only whom it lists', 
     }
   });
 
-  test('in from:, where everybody else is nobody in the same words', async () => {
+  test('in from:, where everybody else gets the answer for an unknown name', async () => {
     for (const [typed, name] of [
       ['Ana Silva', 'Ana Silva'],
       ['Cho Tanaka', 'Cho Tanaka'],

@@ -184,7 +184,7 @@ describe('webhooks of a limited key', () => {
     ]);
   });
 
-  test('go nowhere but to this machine', async () => {
+  test('go only to this machine', async () => {
     const { post } = await fixture.key({ scopes: ['events', 'webhooks'], read: '*' });
     for (const url of [
       'https://example.net/',
@@ -249,7 +249,7 @@ describe('a service', () => {
     expect(files.filter((name) => fixture.service.stateFile(name).includes(text))).toEqual([]);
   });
 
-  test('nothing of limited keys is loaded or told before the first one', async () => {
+  test('limited keys show nothing and log nothing before the first one exists', async () => {
     expect((await fixture.service.get('/status')).json).not.toHaveProperty('held_sends');
     await fixture.service.post('/messages', { recipient: ANA, body: 'from the owner' });
     expect((await fixture.service.get('/status')).json).not.toHaveProperty('held_sends');

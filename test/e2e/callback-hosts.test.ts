@@ -23,7 +23,7 @@ const urls = async (): Promise<readonly string[]> =>
   ((await fixture.service.get('/webhooks')).json as { url: string }[]).map(({ url }) => url);
 
 describe('a key whose owner names a host', () => {
-  test('has webhooks there and on this machine, and nowhere else', async () => {
+  test('has webhooks only there and on this machine', async () => {
     const client = await fixture.key({ ...HOOKS, callback_hosts: ['NAS.test:5678', 'NAS.test:5678'] });
     expect(client.record.callback_hosts).toEqual(['nas.test:5678']);
     expect(await register(client, 'http://nas.test:5678/hook?token=secret')).toMatchObject({ id: expect.any(String) });
@@ -102,7 +102,7 @@ describe('a key whose owner names a host', () => {
     expect(await register(client, 'http://127.0.0.1:9/8')).toMatchObject({ code: 'too_many_webhooks' });
   });
 
-  test('cannot name one itself, and the owner is told every mistake', async () => {
+  test('cannot name one itself, and the owner learns of every mistake', async () => {
     const { record, request } = await fixture.key(HOOKS);
     expect((await request('PATCH', `/keys/${record.id}`)).status).toBe(403);
     const { json } = await change(record.id, { callback_hosts: ['http://x/', 7, '*.example.net'] });

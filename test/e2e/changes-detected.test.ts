@@ -98,7 +98,7 @@ test('an own message is delivered and read, and one fails', async () => {
   });
 });
 
-test('an attachment that arrives late is told', async () => {
+test('an attachment that arrives late is reported', async () => {
   const row = rowOf(await mac.command({ do: 'receive', from: '+15550100', text: '\uFFFC' }));
   await expectTold(row, ['message.received']);
   const insert = (table: string, values: Readonly<Record<string, string | number>>) =>

@@ -56,7 +56,7 @@ async function receiver(events: readonly string[]): Promise<{ readonly id: strin
 const changed = (listener: Listener, row: number, name: string): Promise<Event> =>
   waitFor(() => eventsOf(listener).find(({ data, changes }) => data.id === String(row) && changes?.includes(name)));
 
-describe('what happens to a message that was there before', () => {
+describe('a change of an earlier message', () => {
   test('reaches those who ask for it, and nobody else', async () => {
     const plain = await service.socket();
     const tracked = await service.socket('&changes=true');
@@ -277,7 +277,7 @@ test('a client that resumes by offset misses nothing and gets nothing twice, how
   await listening;
 });
 
-test('a restored backup knows no offset from before: the numbers of its changes are given again', async () => {
+test('a restored backup refuses earlier offsets, because it numbers its changes again', async () => {
   const before = nextIn(await service.get('/events?changes=true'));
   const file = join(service.folder, 'postern.backup');
   const configured = ['--config-dir', service.configFolder];

@@ -94,7 +94,7 @@ describe('reading', () => {
     });
   });
 
-  test('nothing to list is said beside the output, which stays empty', async () => {
+  test('an empty list leaves the output empty and says so on standard error', async () => {
     const none = { exitCode: 0, stdout: '' };
     expect(await run(['messages', 'any;-;+15559999999'])).toEqual({ ...none, stderr: 'There are no such messages.\n' });
     expect(await run(['webhooks', 'list'])).toEqual({ ...none, stderr: 'No webhook is registered.\n' });
@@ -280,7 +280,7 @@ describe('finding the service', () => {
     }
   });
 
-  test('too many requests are told when to come back', async () => {
+  test('too many requests end with the time after which to try again', async () => {
     const busy = await Service.here({
       chatDbPath: mac.chatDbPath,
       settings: { server: { rate_limit_per_minute: 1 } },

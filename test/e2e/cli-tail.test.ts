@@ -115,7 +115,7 @@ describe('tail', () => {
     expect(printed).toContain(`To continue from here: --after ${row}\r\n`);
   });
 
-  test('--after begins with what was there before, in order', async () => {
+  test('--after begins with the earlier events, in order', async () => {
     const running = tail('--after', '0', '--json');
     const newest = write('newest');
     await eventually(() => expect(rows(running)).toContain(newest));

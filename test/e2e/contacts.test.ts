@@ -187,7 +187,7 @@ test('a name as recipient is refused before Messages is asked, and the answer sa
   expect(mac.calls.slice(asked)).toEqual([]);
 });
 
-test('a person whose name changes has the other one after a restart too, and nothing of it is kept', async () => {
+test('a person whose name changes has the new one after a restart too, and no file keeps either', async () => {
   const [first = ''] = readdirSync(`${mac.addressBookPath}/Sources`).sort();
   const source = AddressBookSource.open(addressBookFile(mac.addressBookPath, first));
   source.sqlite.exec("UPDATE ZABCDRECORD SET ZFIRSTNAME = 'Anna' WHERE ZFIRSTNAME = 'Ana'");

@@ -67,7 +67,7 @@ test('the archive of one message of each kind says what each is, and its check f
   });
 });
 
-test('a folder without --out is told the line that works', async () => {
+test('a folder without --out is answered with the command that works', async () => {
   const { exitCode, stderr } = await postern(['export', 'My archive', '--demo'], { env: { HOME: temporaryFolder() } });
   expect(exitCode).toBe(64);
   expect(stderr).toMatch(/^Name the folder with --out: .* export --out 'My archive' --demo$/m);

@@ -194,7 +194,7 @@ describe('an attachment', () => {
     expect([answer.status, answer.text, answer.headers.get('content-range')]).toEqual([status, text, contentRange]);
   });
 
-  test('is whole when a range of it is asked for under a condition, which nothing here can meet', async () => {
+  test('is sent whole for a range under a condition, which nothing here can meet', async () => {
     const answer = await at(TEXT, { range: 'bytes=2-4', 'if-range': '"an-etag"' });
     expect([answer.status, answer.text]).toEqual([200, '0123456789']);
   });

@@ -185,7 +185,7 @@ describe('with a second conversation that is nothing but junk', () => {
     ({ key } = await limitedKey(service, { preset: 'reader', read: [ANA, BEN] }));
   });
 
-  test('a page of it says how many were left out, and continues', async () => {
+  test('a page of that conversation says how many messages were left out, and continues', async () => {
     const client = await connectMcp('2026 over HTTP', service, key);
     const first = await client.call('messages_read', { conversation_id: id, limit: 1 });
     expect(first.text).toMatch(

@@ -70,7 +70,7 @@ describe('a channel of Claude Code', () => {
     await session.end();
   });
 
-  test('continues after a restart of the service without a gap, and begins where it is told to', async () => {
+  test('continues after a restart of the service without a gap, and begins where its option says', async () => {
     const { key } = await limitedKey(service, AGENT);
     const session = new ChannelSession(service, key);
     await session.begin();

@@ -88,7 +88,7 @@ describe.each(MCP_CLIENTS)('an official client, %s', (kind) => {
     expect(JSON.parse(line)).toMatchObject({ id: '2', body: 'Here is the plan', attachments: ['plan.svg'] });
   });
 
-  test('fetches a file, and is told what is wrong in words', async () => {
+  test('fetches a file, and learns in words what is wrong', async () => {
     const { content } = await client.call('attachments_fetch', { message_id: '2' });
     expect(content[1]).toMatchObject({ type: 'resource' });
     expect(JSON.stringify(content)).not.toContain('/Library/');
@@ -108,7 +108,7 @@ describe.each(MCP_CLIENTS)('an official client, %s', (kind) => {
     await expect(client.call('permissions_respond')).rejects.toThrow(/not found/);
   });
 
-  test('may give arguments in the other JSON type, and is told of those that do not exist', async () => {
+  test('may give arguments in the other JSON type, and learns of those that do not exist', async () => {
     const read = await client.call('messages_read', { message_id: 1, skip: '4', conversation_id: '', before: null });
     expect(read.text).toMatch(/kettle is on\./);
     const extra = await client.call('conversations_list', { limit: '1', toolCallId: 'x', mood: 'curious' });

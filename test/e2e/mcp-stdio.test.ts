@@ -33,7 +33,7 @@ const answers = (stdout: string): unknown[] =>
   stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as unknown]));
 
 describe('postern mcp', () => {
-  test('never uses the key of config.toml: without one of its own it ends with 77 and says how to get one', async () => {
+  test('never uses the key of config.toml: without its own key it ends with 77 and says how to get one', async () => {
     for (const env of [{}, { POSTERN_API_KEY: '  ' }]) {
       const ended = await pipe([LIST], [], env);
       expect(ended).toMatchObject({ exitCode: 77, stdout: '' });

@@ -47,7 +47,7 @@ const pages = (): readonly string[] =>
     .filter((name) => name.endsWith('.html'))
     .map((name) => join(service.configFolder, name));
 
-test('the browser is given a private page that leads to the console with a code for the key, and the page goes away', async () => {
+test('the browser opens a private page that leads to the console with a code for the key, and the page is then deleted', async () => {
   const { exitCode, stdout, stderr } = await open();
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   const url = `http://127.0.0.1:${service.port}`;

@@ -54,19 +54,19 @@ async function everywhere(id: string): Promise<readonly (MessageDetails | undefi
 const request = { 'x-request-id': 'request-1', 'idempotency-key': 'key-1' };
 
 describe('a bot that reads its own messages', () => {
-  test('is told which ones it sent, wherever there are details', async () => {
+  test('learns which ones it sent, wherever there are details', async () => {
     const sent = await service.post('/messages', { recipient: ANA, body: 'from the bot' }, request);
     expect(sent.status).toBe(201);
     const origin = { by: 'gateway', request_id: 'request-1', idempotency_key: 'key-1' };
     for (const details of await everywhere((sent.json as Message).id)) expect(details).toMatchObject({ origin });
   });
 
-  test('is told which ones the person wrote on another device', async () => {
+  test('learns which ones the person wrote on another device', async () => {
     const { row } = await mac.command<{ row: number }>({ do: 'write', to: ANA, text: 'from the telephone' });
     for (const details of await everywhere(String(row))) expect(details).toMatchObject({ origin: { by: 'elsewhere' } });
   });
 
-  test('is told nothing about a row from before, nor about incoming ones', async () => {
+  test('learns nothing about earlier rows, nor about incoming ones', async () => {
     const { row } = await mac.command<{ row: number }>({ do: 'receive', from: ANA, text: 'hello' });
     for (const id of ['1', String(row)]) expect(await detailed(id)).not.toHaveProperty('origin');
   });
@@ -82,7 +82,7 @@ describe('a bot that reads its own messages', () => {
 });
 
 describe('a message that a limited key sent', () => {
-  test('names the key wherever the owner looks, and nowhere to the key', async () => {
+  test('names the key to the owner everywhere, and to the key never', async () => {
     const asked = { name: 'agent', scopes: ['read', 'send', 'events'], read: [ANA], send: [ANA], approval: 'never' };
     const { id: keyId, key } = (await service.post('/keys', asked)).json as {
       readonly id: string;

@@ -76,7 +76,7 @@ async function newMac(hasSocketFile = false): Promise<StandInMac> {
 describe.each([
   ['', false],
   [' while a file has the name of the socket', true],
-])('another program on the port%s is given neither the key nor a request by', (_, hasSocketFile) => {
+])('another program on the port%s receives neither the key nor a request from', (_, hasSocketFile) => {
   test('the command line, which says that nothing answers', async () => {
     const mac = await newMac(hasSocketFile);
     for (const command of [['status'], ['tail'], ['tail', '--after', '1'], ['send', '+15550100', 'Hello']]) {
@@ -98,7 +98,7 @@ describe.each([
     expect(readFileSync(received, 'utf8')).toBe('');
   });
 
-  test('the menu bar plugin, which prints no line of it', async () => {
+  test('the menu bar plugin, which prints none of its lines', async () => {
     const mac = await newMac(hasSocketFile);
     const env = { ...mac.environment, HOME: mac.home };
     const { stdout } = spawnSync('/bin/sh', [PLUGIN], { env, encoding: 'utf8' });

@@ -82,7 +82,7 @@ test('a text with a link is confirmed, and both of its rows were sent here', asy
   expect(await detailsOf(Number(message.id))).toMatchObject({ origin: { by: 'gateway' } });
 });
 
-test('a message to oneself that was published as incoming is told to be a copy, once', async () => {
+test('a message to oneself that was published as incoming is reported as a copy, once', async () => {
   const from = await begun(service);
   const copy = { do: 'write_to_self', address: OWN_ADDRESS, text: 'buy milk' } as const;
   const row = rowOf(await mac.command({ ...copy, isIncoming: true }));

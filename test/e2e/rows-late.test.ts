@@ -96,7 +96,7 @@ describe('history that iCloud fills in', () => {
     expect(text).not.toContain('backfill');
   });
 
-  test('is skipped by a WebSocket, also one that is there when it comes', async () => {
+  test('is skipped by a WebSocket, also one that was connected before', async () => {
     const socket = await service.socket(`&max_age_s=1800&after=${start}`);
     const answer = await mac.command({ do: 'backfill', from: ANA, count: 2 });
     const row = rowOf(await mac.command({ do: 'receive', from: ANA, text: 'live' }));

@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 describe('search', () => {
-  test('finds what was there before and what comes, and says how far it is', async () => {
+  test('finds earlier and new messages, and says how far it is', async () => {
     await eventually(async () => expect((await status()).search).toMatchObject({ state: 'complete', problem: null }));
     expect(await found('cafe')).toEqual(['Dinner at the café tomorrow?']);
     expect(await found('東京')).toEqual(['明日は東京駅で会いましょう']);

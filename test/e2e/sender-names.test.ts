@@ -118,7 +118,7 @@ describe('a program that may do everything', () => {
     expect((await cli('messages', sender)).stdout).toContain(textOf(sender));
   });
 
-  test.each(NAMES)('cannot answer %s, and is told so by every door', async (sender) => {
+  test.each(NAMES)('cannot answer %s, and learns so at every door', async (sender) => {
     const before = sent();
     for (const [recipient, code] of [
       [sender, 'recipient_is_name'],

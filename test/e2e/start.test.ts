@@ -82,7 +82,7 @@ describe('the first launch', () => {
     expect(readFileSync(join(folder, 'config.toml'), 'utf8')).toMatch(/^api_key = "[\da-f-]{36}"$/m);
   });
 
-  test('leaves nothing behind when the disk is full in the middle of it, and ends with 78', async () => {
+  test('leaves nothing behind when the disk fills up meanwhile, and ends with 78', async () => {
     const folder = newFolder();
     const { exitCode, stderr } = await postern(['serve', '--config-dir', folder], {}, 'ulimit -f 1');
     expect(exitCode).toBe(78);

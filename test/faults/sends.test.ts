@@ -88,7 +88,7 @@ test('killed when the row is written and not yet found: never sent again', async
   expect((await askAgain('has its row')).seen).toBe(1);
 });
 
-test('killed as the answer arrives: the stored outcome is given again', async () => {
+test('a service killed as the answer arrives answers again with the stored outcome', async () => {
   const answer = await send('was answered');
   await service.stop('SIGKILL');
   expect(answer?.status).toBe(201);

@@ -149,7 +149,7 @@ describeWithNats('the events of a fleet at its hubs', () => {
     expect(poller.expired).toBeGreaterThan(0);
   });
 
-  test('a stream that was deleted ends the streams of clients without an offset, and the hub goes on', async () => {
+  test('a stream that was deleted ends the streams of clients without an offset, and the hub continues', async () => {
     const [hub, mac] = [await fleet.hub(), await fleet.mac('m1')];
     write(mac, 'one');
     await hub.texts(1);

@@ -127,7 +127,7 @@ describeWithNats('a Mac with two machines', () => {
     expect((await postern(['status'], { env })).stdout).toContain('p4 (one away, two), present');
   });
 
-  test('a hub says what an offset is there', async () => {
+  test('a hub refuses a bad offset, and says which ones it takes', async () => {
     const answer = await (await fleet.hub()).get('/api/v1/events?after=-1');
     expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('must be 0 or an offset')]);
   });

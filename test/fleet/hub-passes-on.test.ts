@@ -157,7 +157,7 @@ describeWithNats('what a hub passes on', () => {
     expect(foreign.status).toBe(403);
   });
 
-  test('no Mac is told the key of the hub, wherever a client has written it', async () => {
+  test('no Mac receives the key of the hub, wherever a client has written it', async () => {
     const seen: string[] = [];
     await machine('h8', (request, response) => {
       seen.push(`${request.url} ${JSON.stringify(request.headers)}`);
@@ -250,7 +250,7 @@ describeWithNats('what a hub passes on', () => {
     expect([answer.status, await answer.json()]).toMatchObject([503, { code: 'mac_away', mac: 'h5' }]);
   });
 
-  test('of a pair, the first machine answers while it is there, and a path can name the other', async () => {
+  test('the first machine of a pair answers while it is present, and a path can name the other', async () => {
     const first = await machine('h6', (_request, response) => void response.end('1'), { machine: 'one', sinceMs: 1 });
     await machine('h6', (_request, response) => void response.end('2'), { machine: 'two', sinceMs: 2 });
     const hub = await fleet.hub();

@@ -68,7 +68,7 @@ describeWithNats('a Mac that publishes', () => {
     expect(await fleet.bodies('m7', 1)).toEqual(['while away']);
   });
 
-  test('a stream that was made anew gets the last day again', async () => {
+  test('a stream that was created again gets the last day again', async () => {
     const mac = fleet.mac('m7');
     await mac.start();
     for (const text of ['a', 'b']) mac.write(text);

@@ -95,7 +95,7 @@ test('a group whose name is hostile is one line of JSON and nothing else', async
   expect(client.messages).toEqual([]);
 });
 
-test('a client that asks for more than the protocol allows at once is told so, and everything else is answered', async () => {
+test('a client that asks for more than the protocol allows at once is refused the rest, and everything else is answered', async () => {
   const ids = Array.from({ length: 300 }, (_, n) => `many ${n}`);
   for (const id of ids) client.write(JSON.stringify({ jsonrpc: '2.0', id, method: 'status' }));
   const answers = await Promise.all(ids.map((id) => client.answerTo(id)));

@@ -21,7 +21,7 @@ describe('an agent that is switched off in System Settings', () => {
     ['26.1', 'General > Login Items & Extensions, under App Background Activity'],
     ['27.0', 'General > Login Items & Extensions, under App Background Activity'],
     ['not a version', 'General > Login Items & Extensions, switch'],
-  ])('is told with the place of the switch on macOS %s, also by doctor', async (version, place) => {
+  ])('is reported with the place of the switch on macOS %s, also by doctor', async (version, place) => {
     const mac = await newMac();
     mac.keep('macos-version', version);
     mac.keep('login-items-off');
@@ -32,7 +32,7 @@ describe('an agent that is switched off in System Settings', () => {
     expect(advice).toContain(place.replace(', switch', ''));
   });
 
-  test('a bootstrap that macOS refuses (119) is told with the place of the switch', async () => {
+  test('a bootstrap that macOS refuses (119) is reported with the place of the switch', async () => {
     const mac = await newMac();
     mac.keep('macos-version', '14.8.1');
     const run: typeof mac.run = (command, args, options) =>

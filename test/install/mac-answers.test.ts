@@ -153,7 +153,7 @@ describe('the bundle', () => {
     expect(mac.said).toContain('Postern.app is identical to the one that macOS knows, so it keeps its permissions.');
   });
 
-  test('has a UUID of its own, always the same for one Node', async () => {
+  test('has its own UUID, always the same for one Node', async () => {
     const uuids = [];
     for (const mac of [await installed(), await installed()]) {
       uuids.push(machSlicesOf(join(mac.folder, 'signed', mac.cdhash ?? '')).map(({ uuid }) => uuid));
@@ -203,7 +203,7 @@ describe('the bundle', () => {
     expect(mac.grants).toEqual({});
   });
 
-  test('that LaunchServices never heard of: the person is told to remove the entry', async () => {
+  test('that LaunchServices never heard of makes the update ask the person to remove the entry', async () => {
     const mac = await installed();
     mac.forget('launch-services.json');
     const machine = mac.machine({
@@ -245,7 +245,7 @@ describe('a port that only lsof sees taken, as macOS lets two programs share one
 });
 
 describe('a download that failed', () => {
-  test('is told in the words of npm', async () => {
+  test('is reported in the words of npm', async () => {
     const mac = await newMac();
     await install(mac.machine(), mac.options());
     expect(mac.said.join('\n')).toContain('npm error network request failed.');

@@ -347,7 +347,7 @@ describe('launchd that refuses', () => {
   });
 });
 
-test('an installation that cannot link into a plugin folder says so and goes on, and so does a removal', async () => {
+test('an installation that cannot link into a plugin folder says so and continues, and so does a removal', async () => {
   const mac = await newMac();
   mac.keep('swiftbar-folder', mac.keep('no-folder', ''));
   await install(mac.machine(), mac.options());

@@ -169,7 +169,7 @@ describe('the permissions', () => {
       expect(seen).toMatchObject({ questions: 1, resets: [], panes: 1, isGranted: false });
     });
 
-    test('that macOS does not forget is told with what to do, and the pane is shown', async () => {
+    test('that macOS does not forget is reported with the error, and the pane is shown', async () => {
       const seen = await refused('allow', true, 70);
       expect(seen).toMatchObject({ questions: 1, panes: 1, isGranted: false });
       expect(seen.said).toContain('tccutil ended with 70');
@@ -204,7 +204,7 @@ describe('another account of the same Mac that has Postern', () => {
     expect(first.grants).toEqual({ SystemPolicyAllFiles: first.cdhash, AppleEvents: first.cdhash });
   });
 
-  test('keeps its Full Disk Access through another Node here, which is said', async () => {
+  test('keeps its Full Disk Access through another Node here, and the installation says so', async () => {
     const { first, second, resets } = await twoAccounts();
     await install(second.machine(), second.options());
     second.forget('asked');
@@ -215,7 +215,7 @@ describe('another account of the same Mac that has Postern', () => {
     expect(second.said.join('\n')).toContain(`${first.layout.app} uses it too`);
   });
 
-  test('keeps its Full Disk Access through --purge here, which is said, also when the app was removed before', async () => {
+  test('keeps its Full Disk Access through --purge here, which says so, also when the app was removed before', async () => {
     const { first, second, resets } = await twoAccounts();
     await install(second.machine(), second.options());
     second.forget('asked');

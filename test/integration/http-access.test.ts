@@ -18,7 +18,7 @@ const HEALTH = '/api/v1/health';
 const LIST = '/api/v1/messages';
 
 describe('the key', () => {
-  test('is asked for everywhere but at the health of the service', async () => {
+  test('is required everywhere except for the health of the service', async () => {
     const gateway = await open();
     for (const path of [
       LIST,

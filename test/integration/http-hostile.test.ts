@@ -42,7 +42,7 @@ describe('a body', () => {
     expect(answer).toMatchObject({ status: 400, json: { code: 'missing_body', errors: [{ pointer: '' }] } });
   });
 
-  test('must be JSON, and where it stops being so is said, but not what it says', async () => {
+  test('must be JSON, and the answer has the position of a mistake, but not the text', async () => {
     const answer = await send({ body: '{"body": "private", oops}' });
     expect(answer).toMatchObject({ status: 400, json: { code: 'invalid_json' } });
     expect(answer.text).toContain('position 20');
@@ -224,7 +224,7 @@ describe('a request', () => {
     }
   });
 
-  test('has 10 s for its headers and 30 s for all of it', () => {
+  test('has 10 s for its headers and 30 s as a whole', () => {
     expect(TIMEOUTS).toMatchObject({ headersMs: 10_000, requestMs: 30_000 });
   });
 

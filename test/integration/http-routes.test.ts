@@ -179,7 +179,7 @@ describe('sending', () => {
     expect(answer.headers['retry-after']).toBe(error.headers['Retry-After']);
   });
 
-  test('that fails for no known reason is 500 and shows nothing of it', async () => {
+  test('that fails for no known reason is 500 and does not show the error', async () => {
     gateway.sender.answer = () => {
       throw new TypeError('the secret inside');
     };

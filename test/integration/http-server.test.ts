@@ -68,7 +68,7 @@ describe('the server', () => {
     agent.destroy();
   });
 
-  test('closing does not wait for an idle connection, nor longer than it was told', async () => {
+  test('closing does not wait for an idle connection, nor longer than its limit', async () => {
     const clock = new FakeClock();
     const gateway = await open({ clock });
     const never = deferred<SendResult>();

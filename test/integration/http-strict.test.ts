@@ -92,7 +92,7 @@ describe('with Prefer: handling=strict', () => {
     expect([answer.status, pointersOf(answer)]).toEqual([400, ['/attachment']]);
   });
 
-  test('a send with mistakes in its query and its body is told of them together, and sends nothing', async () => {
+  test('a send with mistakes in its query and its body is refused with all of them, and sends nothing', async () => {
     const sent = gateway.sender.sent.length;
     const body = { recipient: '', body: 'x', attachment: ['a'] };
     const send = await gateway.post('/api/v1/messages?dry_run=true&x=1', body, { headers: STRICT });

@@ -140,7 +140,7 @@ describe('POST /attachments', () => {
     }
   });
 
-  test('refuses what has no name, is compressed or too large, and keeps nothing of it', async () => {
+  test('refuses a file without a name, compressed or too large, and keeps no part', async () => {
     const { gateway, kept } = await open();
     const nameless = await gateway.call('POST', PATH, { body: 'x' });
     expect(nameless).toMatchObject({ status: 400, json: { errors: [{ pointer: 'Content-Disposition' }] } });
@@ -188,7 +188,7 @@ describe('a hostile form', () => {
     ['with 11 files', form(...many(11, file('a'))), 413],
     ['with 41 fields', form(...many(41, field('a', 'b'))), 413],
     ['with a field over 1 MiB', form(field('body', 'x'.repeat(1024 * 1024 + 1))), 413],
-  ])('%s is refused, and nothing of it is kept', async (_what, call, status) => {
+  ])('%s is refused, and no part is kept', async (_what, call, status) => {
     const { gateway, kept } = await open();
     for (const path of [PATH, '/api/v1/messages']) {
       const answer = await gateway.call('POST', path, call);

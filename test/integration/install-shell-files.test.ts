@@ -58,7 +58,7 @@ test('postern is on the PATH after an installation, with its manual and completi
   expect(existsSync(join(prefix, 'bin'))).toBe(true);
 });
 
-test('without a folder on the PATH that may be written to, the line for the shell is said, and nothing of it stays', async () => {
+test('without a writable folder on the PATH, the installation prints the line for the shell, and removal leaves no link', async () => {
   const { mac, machine } = await newMac(false);
   linkShellFiles(machine, mac.layout);
   expect(linksIn(join(mac.home, '.local'))).toEqual(FILES);
@@ -81,7 +81,7 @@ test('the line for the shell names a chosen folder as it is', async () => {
   expect(said).toContain(`export PATH="${prefix}/.local/bin:$PATH"`);
 });
 
-test('the postern of npm is recognized, stays, and is told to be brought together with the agent', async () => {
+test('a postern that npm installed is recognized and stays, and its owner learns how to bring it together with the agent', async () => {
   const { mac, prefix, machine } = await newMac(true);
   // Links as npm makes them (npm 10, with the prefix of Homebrew's Node).
   const root = join(prefix, 'lib/node_modules/postern');

@@ -307,7 +307,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     await other.dispose();
   });
 
-  test('for every code, but for those that need a broken connection or a defect of ours', () => {
+  test('for every code, except those that need a broken connection or a defect of ours', () => {
     const own = ALL_DOCUMENTS.flatMap(({ problems }) => Object.entries(problems));
     const all = [...Object.entries(PROBLEMS), ...own].map(
       ([name, { status, code = name }]: [string, ProblemText]) => `${status} ${code}`,

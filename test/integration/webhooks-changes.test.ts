@@ -74,7 +74,7 @@ const hook = (url: string, events: readonly WebhookEventType[]) => ({
   include: includeSet([]),
 });
 
-test('a webhook that is behind the oldest kept change is told once to read everything again', async () => {
+test('a webhook that is behind the oldest kept change gets one event to read everything again', async () => {
   const { store, dispatcher, update, changes, stream } = fixture();
   const receiver = await newReceiver();
   store.add(hook(receiver.url, ['message.removed', 'message.updated']), { rowId: 5, change: 0 });
@@ -145,7 +145,7 @@ test('a replay from an offset of a client with changes repeats rows to a webhook
   await eventually(() => expect(receiver.deliveries.map(({ event }) => event.data.id)).toEqual(['4', '5']));
 });
 
-test('a change that is held is given up by a webhook that wants no more changes', async () => {
+test('a webhook that wants no more changes drops a change that it holds', async () => {
   const { dispatcher, update } = fixture();
   const receiver = await newReceiver((response) => void response.writeHead(503).end());
   const { id } = dispatcher.add({ ...hook(receiver.url, ['message.updated']), on_failure: 'hold' });

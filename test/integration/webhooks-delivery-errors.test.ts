@@ -45,7 +45,7 @@ test('a refused connection and a refusing answer are counted for each attempt, a
   });
 });
 
-test('a receiver that never answers, speaks no HTTP or no TLS has a code of its own', async () => {
+test('a receiver that never answers, speaks no HTTP or no TLS has its own code', async () => {
   const silent = await newReceiver(() => undefined);
   const poster = newPoster(50);
   await send(poster, silent.url).result;

@@ -180,7 +180,7 @@ describe('a webhook that holds', () => {
     await eventually(() => expect(receiver.deliveries.at(-1)?.event.data).toMatchObject({ body: 'edited' }));
   });
 
-  test('gives up after one more attempt once it is told to drop, or where the backlog is skipped', async () => {
+  test('gives up after one more attempt once it is changed to drop, or where the backlog is skipped', async () => {
     const { fixture } = held();
     const receiver = await newReceiver((response) => void response.writeHead(503).end());
     const { id } = fixture.dispatcher.add(hook(receiver.url, { on_failure: 'hold' }));

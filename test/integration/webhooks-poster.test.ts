@@ -295,7 +295,7 @@ describe('an answer', () => {
     expect(sent).toBeLessThan(32 * 1024 * 1024);
   });
 
-  test('without an end is a success as soon as its head says so, and its connection is given up', async () => {
+  test('without an end is a success as soon as its head says so, and its connection is closed', async () => {
     let closed = false;
     const url = await newServer((_request, response) => {
       response.writeHead(200).write('and then');

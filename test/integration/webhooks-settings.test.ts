@@ -177,7 +177,7 @@ describe('a filter', () => {
     [{ is_from_me: true }, [4]],
     [{ is_from_me: false, conversation_ids: ['any;+;chat7'] }, [3]],
     [{}, [1, 2, 3, 4, 5]],
-  ])('%j lets through what matches all of it; the rest is done', async (filter, expected) => {
+  ])('%j lets through only events that match all of it, and skips the rest', async (filter, expected) => {
     const fixture = new WebhookFixture();
     const receiver = await newReceiver();
     const { id } = fixture.dispatcher.add(hook(receiver.url, { filter }));

@@ -57,7 +57,7 @@ describe('a plain client', () => {
   test.each([
     ['handling=strict', 'handling=strict'],
     ['handling=lenient', undefined],
-  ])('that prefers %s is told by its handshake whether it applies', async (prefer, applied) => {
+  ])('that prefers %s learns from its handshake whether it applies', async (prefer, applied) => {
     const fixture = await WebSocketFixture.open();
     const socket = new WebSocket(fixture.url, { headers: { prefer } });
     closers.push(() => socket.terminate());

@@ -77,7 +77,7 @@ describe('a client that says where it was', () => {
     },
   );
 
-  test('is told every mistake in its query, a parameter given twice among them', async () => {
+  test('learns of every mistake in its query, a repeated parameter included', async () => {
     const fixture = await WebSocketFixture.open();
     const pointersOf = async (query: string) => {
       const { mistakes } = (await refusal(fixture, query)) as { mistakes: readonly { pointer: string }[] };

@@ -79,7 +79,7 @@ describe('an argument', () => {
     expect([gateway.sender.sent, gateway.reader.queries]).toEqual([[], []]);
   });
 
-  test('is compared with the known ones only if few are unknown: thousands would keep everybody waiting', async () => {
+  test('is compared with the known ones only if few are unknown, because thousands would block the service', async () => {
     const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`limit_${at}`, at]));
     const { isError, content } = await callTool(await open(), 'messages_read', many);
     expect([isError, content[0]?.text.match(/use `limit`/g)?.length]).toEqual([true, 100]);

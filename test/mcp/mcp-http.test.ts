@@ -159,7 +159,7 @@ describe('answers in flight', () => {
     params: { name: 'attachments_fetch', arguments: { message_id: '7' } },
   };
 
-  test('are called data, whoever sent the file', async () => {
+  test('are called data, no matter who sent the file', async () => {
     const { attachments, release } = slowFiles();
     release();
     const { content } = await call(await open(true, {}, { attachments }), 'attachments_fetch', { message_id: '7' });
@@ -261,7 +261,7 @@ describe('searching', () => {
   });
 });
 
-test('an ambiguous name gives everybody it may mean, never one of them', async () => {
+test('an ambiguous name is answered with every person it may mean, never with one alone', async () => {
   const person = (name: string, ...addresses: string[]) => ({ name, addresses, nickname: null, organization: null });
   const people = [person('Ana Silva', '+15550100'), person('Ana Costa', 'ana@example.com')];
   const naming = { ...noContacts, named: async (name: string) => people.filter((one) => one.name === name) };

@@ -192,7 +192,7 @@ describe('people and groups', () => {
     expect(again.split('\n').at(-1)).toBe('[7] 23:30 …5678: b');
   });
 
-  test('who share a name are told apart, and nobody is "me" or somebody’s number', () => {
+  test('who share a name are distinguished, and nobody is "me" or has the number of another as a name', () => {
     const everybody = (): string => 'me';
     const lines = text([message('a'), message('b'), message('c', { is_from_me: true, sender: ANA })], everybody);
     expect(lines.split('\n').slice(1)).toEqual([

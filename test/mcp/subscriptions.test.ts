@@ -148,7 +148,7 @@ describe('progress', () => {
     await eventually(() => expect(rowsAt(callback)).toEqual([2]));
   });
 
-  test('that is lost with a replaced chat.db is told as a gap', async () => {
+  test('that is lost with a replaced chat.db is reported as a gap', async () => {
     const fixture = await SubscriptionFixture.start();
     const callback = await fixture.callback();
     await fixture.subscribe(callback);
@@ -164,7 +164,7 @@ describe('progress', () => {
     await eventually(() => expect(rowsAt(callback)).toEqual([1, 51]));
   });
 
-  test('that is lost while the service is away is told too, at the next refresh if nobody takes the message', async () => {
+  test('that is lost while the service is away is reported too, at the next refresh if the receiver refuses the message', async () => {
     const fixture = await SubscriptionFixture.start();
     const callback = await fixture.callback((response, { type }) =>
       response.writeHead(type === 'gap' ? 400 : 200).end(),
@@ -209,7 +209,7 @@ describe('the lifetime', () => {
     expect(callback.posted.filter(({ type }) => type === 'verification')).toHaveLength(2);
   });
 
-  test('ends with the key, told once, also to a receiver that does not answer', async () => {
+  test('ends with the key, which is posted once, also to a receiver that does not answer', async () => {
     const fixture = await SubscriptionFixture.start();
     const [callback, silent] = [await fixture.callback(), await fixture.callback(() => {})];
     await fixture.subscribe(callback);

@@ -128,7 +128,7 @@ describe('a converter', () => {
     expect(log.lines).toEqual([]);
   });
 
-  test('that works nowhere stays in it, and is tried again', async () => {
+  test('that works neither inside nor outside the sandbox stays inside, and is tried again', async () => {
     const { home, parts, log } = setUp();
     const sandbox = new Sandbox(parts);
     const tried: string[] = [];

@@ -189,7 +189,7 @@ describe('the consent page', () => {
     [{ code_challenge_method: 'plain' }, 'S256'],
     [{ code_challenge: 'short' }, 'S256'],
     [{ resource: 'https://other.example/mcp' }, '`resource` must be'],
-  ])('sends nobody on who asks with %j: anybody could make it point anywhere', async (changes, sentence) => {
+  ])('redirects nobody for a request with %j, which anybody could make point anywhere', async (changes, sentence) => {
     const { tunnel } = await door();
     const answer = await (await OAuthProgram.registered(tunnel)).authorize(changes);
     expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
@@ -263,7 +263,7 @@ describe('a program that is refused', () => {
     ['com.example.agent:/callback', 200, null],
     ['http://127.0.0.1:7777/callback', 303, 'http://127.0.0.1:7777/callback?error=access_denied'],
     ['https://agent.example/callback', 303, 'https://agent.example/callback?error=access_denied'],
-  ])('and waits at %s is told so only if that is a web address', async (uri, status, location) => {
+  ])('and waits at %s is redirected there only if that is a web address', async (uri, status, location) => {
     const { tunnel } = await door();
     const program = await OAuthProgram.registered(tunnel, registration(uri));
     const consent = consentOf(await (await program.authorize({ redirect_uri: uri })).text());
@@ -276,7 +276,7 @@ describe('a program that is refused', () => {
 });
 
 describe('a client that nobody knows', () => {
-  test('is told so at the token endpoint, so that it registers again', async () => {
+  test('is refused as unknown at the token endpoint, so that it registers again', async () => {
     const { tunnel } = await door();
     const { program, tokens } = await OAuthProgram.allowed(tunnel, KEY);
     const stranger = new OAuthProgram(tunnel);

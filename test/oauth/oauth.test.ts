@@ -217,7 +217,7 @@ test.each(['oauth-protected-resource', 'oauth-protected-resource/mcp', 'oauth-au
   },
 );
 
-test("a program on the person's machine may answer at any port of its own address", async () => {
+test("a program on the person's machine may answer at any port of its address", async () => {
   const { tunnel } = await door();
   const program = await OAuthProgram.registered(tunnel, { redirect_uris: ['http://127.0.0.1/callback'] });
   expect((await program.authorize({ redirect_uri: 'http://127.0.0.1:49152/callback' })).status).toBe(200);

@@ -93,7 +93,7 @@ describe('the overview', () => {
     });
   });
 
-  test('the configuration is told with its defaults, and never the key', async () => {
+  test('the configuration is shown with its defaults, and without the key', async () => {
     const answer = await fixture.service.get('/config');
     const { settings } = answer.json as { readonly settings: readonly ShownSetting[] };
     const setting = (name: string) => settings.find(({ key }) => key === name);

@@ -177,7 +177,7 @@ describe('a scheduled send', () => {
     expect(now(entry).state).toBe('cancelled');
   });
 
-  test('that a crash interrupted is never sent again: it is sent if its row is there, else unknown', async () => {
+  test('that a crash interrupted is never sent again: it counts as sent if it has a row, else as unknown', async () => {
     const entries = [await schedule(MINUTE, { body: 'has a row' }), await schedule(MINUTE, { body: 'has none' })];
     const usual = service.messages.behave;
     // As if the process were killed while osascript runs: no answer comes.
@@ -214,7 +214,7 @@ describe('a scheduled send', () => {
     expect(service.messages.runs).toHaveLength(1);
   });
 
-  test('has the files that were there when it was asked for', async () => {
+  test('has the files as they were when it was requested', async () => {
     const file = join(outbox, 'plan.txt');
     writeFileSync(file, 'first');
     const entry = await schedule(MINUTE, { attachments: [file] });

@@ -166,7 +166,7 @@ describe('a message is found', () => {
     expect(ids(await find('plain'))).toEqual([none]);
   });
 
-  test('by the name of a file whose path comes later, and still once the path is there', async () => {
+  test('by the name of a file whose path comes later, both before and after', async () => {
     const { fixture, chat, start, complete, find } = prepared();
     const row = fixture.message({ chat, text: '\uFFFC' });
     const attachment = fixture.attach(row, null, { transfer_name: 'Boarding pass.pdf' });

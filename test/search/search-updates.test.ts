@@ -142,7 +142,7 @@ describe('what changes in chat.db', () => {
     await eventually(async () => expect(ids(await find('regretted'))).toEqual([row]));
   });
 
-  test('a message that is dated anew is found once, at its new place', async () => {
+  test('a message whose date changes is found once, at its new place', async () => {
     const { fixture, row, rows, feed, find } = await indexed('word one', 'word two', 'word three');
     fixture.sqlite.exec(`UPDATE message SET date = ${appleNs('2026-02-01T00:00:00Z')} WHERE ROWID = ${row};
       UPDATE chat_message_join SET message_date = ${appleNs('2026-02-01T00:00:00Z')} WHERE message_id = ${row}`);
@@ -163,7 +163,7 @@ describe('what changes in chat.db', () => {
     expect(await find('"after 7"')).toHaveLength(1);
   });
 
-  test('what no event told is found by the comparison of every day', async () => {
+  test('the daily comparison finds changes that no event reported', async () => {
     const { fixture, chat, rows, remove, path, clock, close, start, find } = await indexed('gone today', 'stays');
     remove();
     const late = fixture.message({ chat, text: 'came unnoticed', date: appleNs('2019-05-05T00:00:00Z') });

@@ -373,7 +373,7 @@ describe('in the self-chat that was proved', () => {
   });
 });
 
-test('no text makes a line of its own in what is written, and nothing in it is hidden', () => {
+test('no text of a held send adds a line to the message about it, and its hidden characters are shown', () => {
   const held = {
     id: 'id',
     key_id: 'key',

@@ -33,7 +33,7 @@ function values(...words: readonly string[]): readonly string[] {
   return found.kind === 'words' ? found.words.map(({ value }) => value) : [];
 }
 
-test('every command and every option of it is offered', () => {
+test('every command and each of its options is offered', () => {
   for (const command of all(program)) {
     const path = pathOf(command);
     if (HIDDEN.includes(command.name())) continue;

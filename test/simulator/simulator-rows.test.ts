@@ -70,7 +70,7 @@ describe('a chat that is read on another device', () => {
 
 describe('a member with a new address', () => {
   // Source: imessage-exporter, pull request 683: a removal and an addition, both by the new address, at the same time.
-  test('is a removal and an addition at one time, which are told as one change', async () => {
+  test('is a removal and an addition at one time, which are reported as one change', async () => {
     await mac.perform({ do: 'group', identifier: 'chat100', participants: [ANA, BEN], name: 'Trip' });
     const { rows } = (await mac.perform({ do: 'change_address', chat: CHAT, from: BEN, to: CLEO })) as {
       readonly rows: readonly number[];
@@ -94,7 +94,7 @@ describe('a member with a new address', () => {
     ]);
   });
 
-  test('must be in a chat that is there', async () => {
+  test('must be in a chat that exists', async () => {
     const change = { do: 'change_address', chat: CHAT, from: BEN, to: CLEO } as const;
     await expect(mac.perform(change)).rejects.toThrow(`there is no chat ${CHAT}`);
   });

@@ -82,7 +82,7 @@ test('the story comes once; afterwards one person writes every ten minutes, and 
   again.stop();
 });
 
-test('with --quiet nobody writes once the story is told', async () => {
+test('with --quiet nobody writes after the end of the story', async () => {
   new SimulatedPeople(mac, clock, { isQuiet: true }).start();
   await clock.advance(STORY_MS);
   const told = rows();

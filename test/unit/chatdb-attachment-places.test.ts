@@ -234,7 +234,7 @@ test.each([
   expect([found.mime_type, found.file?.mimeType, found.sentence]).toEqual([type, type, sentence]);
 });
 
-test('a folder says that it is one, and is given out as a tar that is always the same', async () => {
+test('a folder is named as one, and is served as a tar whose bytes are always the same', async () => {
   const folder = openIn('Library/Messages');
   const long = `${'é'.repeat(90)}.txt`;
   const tars: (Buffer | undefined)[] = [];

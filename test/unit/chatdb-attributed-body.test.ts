@@ -30,7 +30,7 @@ describe('the attributedBody decoder', () => {
     expect(decodeAttributedBody(Uint8Array.from(Buffer.from(hex, 'hex')))).toBe(text);
   });
 
-  test('reads any text it is given', () => {
+  test('reads any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), (text) => {
         const stored = Buffer.from(text, 'utf8').toString('utf8');

@@ -178,7 +178,7 @@ describe('the connection', () => {
     expect(entry?.event.data).toMatchObject({ reaction_type: 'emoji', emoji: '🌵' });
   });
 
-  test('is told what is wrong when there is no file, and is back when there is one', () => {
+  test('says what is wrong while there is no file, and works again once there is one', () => {
     const path = freshPath();
     const { connection, guids } = connect(path);
     expect(connection.check()).toBe('away');

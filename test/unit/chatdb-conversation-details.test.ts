@@ -133,7 +133,7 @@ test('the newest message says in a sentence what is no text, and keeps its body'
   });
 });
 
-test('a member’s new address is not told as a removal, and a removal at another time or elsewhere is one', async () => {
+test('a member’s new address is not reported as a removal, but a removal at another time or elsewhere is', async () => {
   const { fixture, reader } = open();
   const chat = fixture.chat('any;+;chat1', ['+15550100', '+15550101']);
   const other = fixture.chat('any;+;chat2', ['+15550100', '+15550101']);
@@ -184,7 +184,7 @@ describe('what a message replies to', () => {
   const replies = (fixture: ChatFixture, guid: string) =>
     fixture.message({ chat: 1, text: 'Yes', thread_originator_guid: guid, is_from_me: 1 });
 
-  test('is told with its sender and its beginning', async () => {
+  test('is reported with its sender and its beginning', async () => {
     const { fixture, reader } = open();
     const chat = fixture.chat('any;-;+15550100', ['+15550100']);
     const original = fixture.message({

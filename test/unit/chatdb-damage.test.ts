@@ -187,7 +187,7 @@ describe('the damage of chat.db', () => {
     expect(found?.skipped.length).toBeGreaterThan(10);
   });
 
-  test('of an index is found although Messages goes on writing', async () => {
+  test('of an index is found although Messages continues to write', async () => {
     const { path } = damaged('sqlite_autoindex_message_1');
     const parts = { path, home: '/Users/ada', log: collectingLog() };
     const elsewhere = new Connection(parts);

@@ -194,7 +194,7 @@ describe('groups that chat_lookup joins are one conversation', () => {
     expect(plan(OLD, lookup.chats(OLD)).attempts[0]).toMatchObject({ chatId: NEW });
   });
 
-  test('a key that lists one id reads all of it', () => {
+  test('a key that lists one id reads the whole group', () => {
     const { connection, rows } = group();
     const directory = new MessagesDirectory(connection);
     const members = [ANA, BEN];

@@ -263,7 +263,7 @@ describe('a message', () => {
 });
 
 describe('attachments', () => {
-  test('are under the home that the database lies in', () => {
+  test('are under the home that holds the database', () => {
     const path = join(databases.folder, 'Library', 'Messages');
     const { fixture, reader } = open('macos-26', makeFolder(path));
     const rowId = fixture.message();

@@ -52,7 +52,7 @@ test('an own message names whom it went to, what is attached, and that it failed
   expect(eventLine({ type: 'message.sent', data }, nowMs)).toBe('03:04:05 → +15550100  two ⏎ lines [a b.jpg] (failed)');
 });
 
-test('what is no text is said in its sentence; the names of files say more than their number', () => {
+test('a message without text is shown by its sentence; the names of files say more than their number', () => {
   const details: MessageDetails = {
     service: 'iMessage',
     kind: 'poll',
@@ -92,7 +92,7 @@ test('a reaction says what and to which message', () => {
 const updated = (changes: readonly ChangeName[], data: Partial<Message> = {}): string =>
   eventLine({ type: 'message.updated', data: { ...message, ...data }, changes }, nowMs);
 
-test('a change says what happened to which message, at the time it is told', () => {
+test('a change says what happened to which message, with the time of the event', () => {
   expect(updated(['edited'], { body: 'Hello\nagain' })).toBe('03:04:06 ← +15550100  message 12 edited: Hello ⏎ again');
   expect(updated(['unsent'], { body: '' })).toBe('03:04:06 ← +15550100  message 12 unsent');
   expect(updated(['delivered', 'read'], { is_from_me: true })).toBe('03:04:06 → +15550100  message 12 delivered, read');

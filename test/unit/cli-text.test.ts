@@ -83,7 +83,7 @@ test.each([
   expect(isColoured({ env, platform: 'linux', homeFolder: '/' }, isTerminal)).toBe(expected);
 });
 
-test('what takes over a second is said, counted, and erased before anything is printed', async () => {
+test('work of over a second shows a line that counts, and that is erased before anything is printed', async () => {
   const clock = new FakeClock();
   const written: string[] = [];
   const line = new ProgressLine((text) => void written.push(text), clock);
@@ -134,7 +134,7 @@ describe('--since and --until', () => {
 describe('a table', () => {
   const columns = [{ title: 'ID' }, { title: 'TEXT', isFlexible: true, least: 4 }];
 
-  test('is as wide as its content unless a width is given', () => {
+  test('is as wide as its content without another width', () => {
     expect(table(columns, [['1', 'a'.repeat(200)]], undefined)[1]).toBe(`1   ${'a'.repeat(200)}`);
   });
 

@@ -38,7 +38,7 @@ test.each([
   ['send +15550100 a b', 'unexpected argument b. Put the text in quotes.'],
   ['send --demo +15550100 a b', 'unexpected argument b. Put the text in quotes.'],
   ['send +15550100 -- -hello --demo', 'unexpected argument --demo. Options go before --.'],
-])('"%s" is told: %s', async (line, sentence) => {
+])('"%s" is answered: %s', async (line, sentence) => {
   expect((await mistake(line))[0]).toBe(sentence);
 });
 

@@ -152,14 +152,14 @@ describe('the first launch', () => {
     expect(keys[0]).not.toBe(keys[1]);
   });
 
-  test('never touches a file that is there', () => {
+  test('never touches an existing file', () => {
     const folder = folderWith('precious');
     expect(mistakesIn(createConfig(folder, environment))).toEqual([expect.stringContaining('EEXIST')]);
     expect(readFileSync(join(folder, 'config.toml'), 'utf8')).toBe('precious');
     expect(readdirSync(folder)).toEqual(['config.toml']);
   });
 
-  test('does not follow a link that leads nowhere', () => {
+  test('does not follow a broken link', () => {
     const folder = newFolder();
     mkdirSync(folder);
     const target = join(root, 'elsewhere.toml');
@@ -179,7 +179,7 @@ describe('the first launch', () => {
     expect(mistakesIn(createConfig(join(file, 'config'), environment))).toEqual([expect.stringContaining('ENOTDIR')]);
   });
 
-  test('takes values for the settings it is given', () => {
+  test('takes the values of the settings that it receives', () => {
     const folder = newFolder();
     createConfig(
       folder,
@@ -195,7 +195,7 @@ describe('the first launch', () => {
   });
 });
 
-describe('a file that is there', () => {
+describe('an existing file', () => {
   test.each([
     ['a byte order mark', `\uFEFF${GOOD}`],
     ['Windows line ends', GOOD.replaceAll('\n', '\r\n')],
@@ -281,7 +281,7 @@ describe('a file that is there', () => {
     expect(protectConfig(folder)).toContainEqual(expect.stringMatching(new RegExp(`Run: chmod 700 '${folder}'$`)));
   });
 
-  test('is absent if nothing is there, without an error', () => {
+  test('is absent without an error if there is no file', () => {
     expect(readConfig(newFolder(), environment)).toMatchObject({ state: 'absent' });
     expect(readConfig(join(root, 'no', 'such'), environment)).toMatchObject({ state: 'absent' });
   });

@@ -61,7 +61,7 @@ describe('a search for conversations among 5,000', () => {
     expect([...(await find(q))].sort()).toEqual([...ids].sort());
   });
 
-  test('without a word finds everybody', async () => {
+  test('without a word finds every conversation', async () => {
     expect(await find('  ')).toHaveLength(10);
   });
 

@@ -106,7 +106,7 @@ test('a link in the place of the kept Node is not followed', async () => {
   expect(readFileSync(join(elsewhere, 'node'), 'utf8')).toBe(PROGRAM);
 });
 
-test('a package other than the listed one is refused, and nothing of it stays', async () => {
+test('a package other than the listed one is refused, and leaves nothing behind', async () => {
   const machine = new Machine();
   machine.npm(`echo altered > "$5/node-test-x64-22.23.2.tgz"`);
   await expect(machine.obtain()).rejects.toMatchObject({ code: 'package_altered' });

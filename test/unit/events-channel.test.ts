@@ -29,7 +29,7 @@ describe('the channel', () => {
     expect(slow.take(10)).toMatchObject({ entries: [], missed: 0 });
   });
 
-  test('gives what follows a row id only while it holds all of it', () => {
+  test('returns the events after a row id only while it holds all of them', () => {
     const channel = new Channel();
     channel.restart(rowOffset(10));
     for (let rowId = 12; rowId <= 12 + 1024; rowId += 2) channel.publish([arrival(rowId)]);

@@ -26,7 +26,7 @@ test('a row that is published is not waited for', async () => {
   expect(clock.pending).toBe(0);
 });
 
-test('a row is waited for until its event is there, behind those before it', async () => {
+test('waiting for a row ends with its event, after those before it', async () => {
   const { clock, channel, wait, isDone } = fixture();
   const waiting = wait(2, () => channel.publish([arrival(1)]));
   await clock.advance(100);

@@ -34,7 +34,7 @@ describe('a failed send may have sent the message', () => {
     }
   });
 
-  test('if a part of it was sent, whatever the code', () => {
+  test('if one of its parts was sent, no matter the code', () => {
     expect(mayHaveBeenSent(problem('automation_not_allowed', {}, { extra: { parts_sent: ['/body'] } }))).toBe(true);
     expect(mayHaveBeenSent(problem('automation_not_allowed', {}, { extra: { parts_sent: [] } }))).toBe(false);
   });

@@ -125,7 +125,7 @@ describe('loading the agent', () => {
     [122, 'owner or mode'],
     [134, 'kind of session'],
     [155, 'quarantine'],
-  ])('exit code %d is told in words', async (code, words) => {
+  ])('exit code %d is explained in words', async (code, words) => {
     const { agent } = launchd({ bootstrap: [result(code)] });
     await expect(agent.bootstrap('/p.plist')).rejects.toMatchObject({ message: expect.stringContaining(words) });
   });

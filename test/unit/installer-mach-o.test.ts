@@ -56,7 +56,7 @@ describe('the load commands of a program', () => {
     expect(result.failed).toBe(false);
   });
 
-  test('give each architecture a UUID of its own, and no other byte changes', () => {
+  test('give each architecture its own UUID, and change no other byte', () => {
     const file = join(folder, 'universal');
     const before = fatFile(machFile(), machFile({ cpu: X64, bigEndian: true }));
     writeFileSync(file, before);

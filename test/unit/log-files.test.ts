@@ -42,7 +42,7 @@ describe('a log file that launchd holds open', () => {
     closeSync(held);
   });
 
-  test('is emptied even when no copy can be had, which is said once', async () => {
+  test('is emptied even when it cannot be copied, which is logged once', async () => {
     const file = join(folder, 'unlucky.log');
     mkdirSync(join(`${file}.1`, 'in the way'), { recursive: true });
     const given = options();

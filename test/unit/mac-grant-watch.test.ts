@@ -53,7 +53,7 @@ describe('a permission that was just granted', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('a permission that nobody gives is looked for every 5 s, and after 10 minutes every minute', async () => {
+  test('a permission that nobody grants is checked every 5 s, and after 10 minutes every minute', async () => {
     const { clock, watch, left, granted } = setUp([...Array.from({ length: 124 }, () => false), true]);
     watch.set({ isAway: true });
     await clock.advance(600_000);

@@ -157,7 +157,7 @@ describe.each(shells.present)('the menu bar plugin in %s', (_name, its) => {
     );
   });
 
-  test('prints something sane without a configuration, and for every answer of the gateway', async () => {
+  test('prints a valid menu without a configuration, and for every answer of the gateway', async () => {
     for (const [status, sentence] of [
       [429, 'Running, busy just now'],
       [401, 'Running, with another key'],

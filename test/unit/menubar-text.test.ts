@@ -95,7 +95,7 @@ describe('the menu text', () => {
     expect(accountWarning('imessage')).toBeUndefined();
   });
 
-  test('counts what waits for a decision, without a word of it', () => {
+  test('counts the sends that wait for a decision, without their text', () => {
     const lines = menuText({ ...fine, held_sends: 2 }, 'swiftbar', { url }).split('\n');
     expect(lines).toContain('2 sends wait for your decision | href=http://127.0.0.1:3001/console');
     expect(menuText({ ...fine, held_sends: 0 }, 'swiftbar', { url })).toBe(menuText(fine, 'swiftbar', { url }));

@@ -36,7 +36,7 @@ describe('a raw query', () => {
     ['c=%201%20(555)%20010-0100', '+1 (555) 010-0100'],
     ['c=iMessage;-;%201555010', 'iMessage;-;+1555010'],
     ['c=dinner%20from:%201555010%20in:%201555011', 'dinner from:+1555010 in:+1555011'],
-  ])('has a plus again where another program made a blank of it: %s', (raw, value) => {
+  ])('has a plus again where another program turned it into a blank: %s', (raw, value) => {
     expect(parseQuery(raw).get('c')).toBe(value);
   });
 
@@ -71,7 +71,7 @@ describe('a raw query', () => {
     );
   });
 
-  test('gives back what was encoded into it', () => {
+  test('returns the values that were encoded into it', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string(), fc.string())), (pairs) => {
         const raw = pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');

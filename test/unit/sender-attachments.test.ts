@@ -226,7 +226,7 @@ describe('the copy of an attachment', () => {
     return { clock, staged, staging, chatDb, copy };
   };
 
-  test('keeps its name, in a folder of its own that nobody else may open', async () => {
+  test('keeps its name, in its own folder that nobody else may open', async () => {
     const { staged, staging, copy } = setUp('staged-1');
     const copies = await Promise.all([copy(), copy()]);
     expect(new Set(copies).size).toBe(2);

@@ -186,7 +186,7 @@ describe('the row of a send', () => {
     }
   });
 
-  test('is not one that was there before the run, though an earlier send still waits for its own', async () => {
+  test('is not one from before the run, though an earlier send still waits for its own', async () => {
     const { clock, chat, send } = setUp({ confirmMs: 25 });
     const earlier = send({ body: 'something else' });
     await idle();

@@ -63,7 +63,7 @@ describe('an own message', () => {
     expect(originOf(world, row(world, { body: 'hello', address: '-;+15550111' }))).toEqual(ELSEWHERE);
   });
 
-  test('that was there before sends were recorded says nothing', async () => {
+  test('from before sends were recorded says nothing', async () => {
     const world = setUp();
     row(world, { body: 'old' });
     await world.sender.start();
@@ -196,7 +196,7 @@ describe('after a crash', () => {
     }
   });
 
-  test('chat.db may be away at the start: what was sent meanwhile is told apart when it is back', async () => {
+  test('rows that were sent while chat.db was away at the start get their origin when it is back', async () => {
     const world = setUp();
     row(world, { body: 'old' });
     world.chat.isAway = true;

@@ -132,7 +132,7 @@ describe('one run of osascript', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('is killed when told to stop', async () => {
+  test('is killed at a stop', async () => {
     const { fake, messages } = setUp();
     fake.plan({ hang: true });
     const stop = new AbortController();
@@ -143,7 +143,7 @@ describe('one run of osascript', () => {
     await eventually(() => expect(isAlive(recorded.childPid ?? 0)).toBe(false));
   });
 
-  test('is forgotten once it is over: a later stop kills nobody who has its number then', async () => {
+  test('is forgotten once it is over, so that a later stop kills no process with the same number', async () => {
     const { messages } = setUp();
     const { signal } = new AbortController();
     await messages.run(part, signal);

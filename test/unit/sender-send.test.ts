@@ -150,7 +150,7 @@ describe('a run that fails', () => {
     [failed(null), 504, 'send_outcome_unknown', { messages_error: null }],
     [{ kind: 'killed' }, 504, 'send_outcome_unknown', {}],
     [{ kind: 'not_started', message: 'ENOENT' }, 503, 'messages_unavailable', {}],
-  ])('%j is told once and never tried again', async (outcome, status, code, extra) => {
+  ])('%j is reported once and never tried again', async (outcome, status, code, extra) => {
     const { messages, clock, sender, send } = setUp();
     messages.endWith(outcome);
     const sending = send().catch((reason: unknown) => reason);

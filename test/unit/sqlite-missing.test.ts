@@ -8,7 +8,7 @@ test('without SQLite, the hint names a newer Node first, and what a build needs 
   expect(hint).toMatch(/^Install Node 22\.16 or newer\. .*C\+\+ compiler.*npm ci/);
 });
 
-test('an installation by npm, which has no sources, is not told to build anything', () => {
+test('an installation by npm, which has no sources, is not advised to build anything', () => {
   const { hint } = sqliteMissing(undefined, 'file:///usr/lib/node_modules/postern/dist/program/main.mjs');
   expect(hint).toBe('Install Node 22.16 or newer.');
 });

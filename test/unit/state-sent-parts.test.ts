@@ -87,7 +87,7 @@ describe('a sent part', () => {
     ]);
   });
 
-  test('is forgotten after 30 days, and rows up to its own are not told apart any more', () => {
+  test('is forgotten after 30 days, after which rows up to its own have an unknown origin', () => {
     const { store } = open();
     store.begin(5);
     store.pair(store.record(part({ atMs: 0 })), 11, 'A');

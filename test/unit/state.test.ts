@@ -66,7 +66,7 @@ describe('the state database', () => {
 });
 
 describe('the cursor', () => {
-  test('is there again after a restart', () => {
+  test('survives a restart', () => {
     const path = newFile();
     const first = openStateDatabase(path);
     expect(cursorStore(first).load()).toBeUndefined();
@@ -206,7 +206,7 @@ describe('idempotency', () => {
   const HOUR = 60 * 60 * 1000;
   const key: IdempotencyKey = { kind: 'client', key: 'k' };
 
-  test('a key is claimed once, and then tells what became of it', () => {
+  test('a key is claimed once, and then has the outcome', () => {
     const database = openStateDatabase(newFile());
     const store = idempotencyStore(database);
     expect(store.claim(key, 'hash', 0)).toBe('claimed');

@@ -105,7 +105,7 @@ describe('the status', () => {
     ]);
   });
 
-  test('goes on looking after a failure to look, and ends with the service', async () => {
+  test('continues to look for problems after a failure, and ends with the service', async () => {
     const { clock, log, now, closers, status } = setUp();
     now.isBroken = true;
     await clock.advance(60_000);

@@ -162,7 +162,7 @@ describe('the room', () => {
     expect(readdirSync(folder)).toHaveLength(2);
   });
 
-  test('is not used up by limited keys: half of it is the owner’s', async () => {
+  test('is not used up by limited keys: half is the owner’s', async () => {
     const { owner, store } = setUp({ keptBytes: 499_000_000 });
     const agent = store.of('agent');
     await agent.add({ ...photo(), content: megabytes(1) });
@@ -170,7 +170,7 @@ describe('the room', () => {
     await owner.add({ ...photo(), content: megabytes(3) });
   });
 
-  test('is had by ten uploads of one key at a time', async () => {
+  test('is reserved by at most ten uploads of one key at a time', async () => {
     const { owner, store } = setUp();
     let release: () => void = () => {};
     const released = new Promise<void>((resolve) => {

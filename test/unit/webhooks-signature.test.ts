@@ -65,7 +65,7 @@ describe('the delivery id', () => {
 });
 
 describe('what went wrong', () => {
-  test('is said in a sentence', () => {
+  test('is explained in a sentence', () => {
     expect(failureSentence({ code: 'ECONNREFUSED' })).toBe('The receiver refused the connection.');
     expect(failureSentence({ code: 'HPE_INVALID_CONSTANT' })).toContain('not HTTP');
     expect(failureSentence({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })).toContain('webhooks.ca_file');

@@ -161,6 +161,24 @@ describe('an event', () => {
     await eventually(() => expect(texts(receiver)).toEqual(['first', 'second']));
   });
 
+  test('has the subject, also of a message without a text', async () => {
+    const receiver = await registered();
+    const { row } = await mac.command<{ row: number }>({ do: 'receive', from: ANA, text: 'first' });
+    for (const [at, text] of ['', 'at five'].entries()) {
+      const values = { ROWID: row + 1 + at, guid: `SUBJECT-${at}`, handle_id: 1, service: 'iMessage', is_finished: 1 };
+      const date = 800_000_000_000_000_000;
+      await mac.command({ do: 'insert', table: 'message', values: { ...values, date, text, subject: 'Garden' } });
+      await mac.command({
+        do: 'insert',
+        table: 'chat_message_join',
+        values: { chat_id: 1, message_id: row + 1 + at, message_date: date },
+      });
+    }
+    await eventually(() => expect(texts(receiver)).toEqual(['first', '', 'at five']));
+    expect(events(receiver).map(({ data }) => data.subject)).toEqual([null, 'Garden', 'Garden']);
+    await client.request('DELETE', `webhook/${receiver.hook.id}`);
+  });
+
   test('of a file that Messages adds late is an updated-message with the file, for clients that ask for those', async () => {
     const receiver = await registered();
     const other = await registered(undefined, ['new-message']);

@@ -11,7 +11,7 @@ const DETAILS = includeSet(['details']);
 /**
  * Returns a message as the body of a webhook: a new one, or one to which Messages added a file or the conversation
  * late. Returns undefined for reactions and other changes, because clients would mistake them for a new message. Also
- * returns undefined for what is not `wanted`, for junk, and for a message with neither text nor file.
+ * returns undefined for what is not `wanted`, for junk, and for a message with neither text, subject nor file.
  */
 export async function blueBubblesEventJson(
   entry: LogEntry,
@@ -22,9 +22,8 @@ export async function blueBubblesEventJson(
   if (type === undefined || !(wanted.includes(type) || wanted.includes('*'))) return undefined;
   if (skippedAs({ junk: false }, entry.marks, caller.key) !== undefined) return undefined;
   const { data } = JSON.parse(await caller.json(entry, DETAILS)) as { readonly data: Message };
-  if (data.conversation_id === '' || (data.body === '' && (data.details ?? data).attachments.length === 0)) {
-    return undefined;
-  }
+  const hasText = data.body !== '' || data.details?.subject !== undefined;
+  if (data.conversation_id === '' || !(hasText || (data.details ?? data).attachments.length > 0)) return undefined;
   const isThere = data.details?.attachments.every(({ state }) => state === 'available');
   if (type === 'updated-message' && isThere !== true) return undefined;
   const chat = (await caller.reader.conversation(data.conversation_id)) ?? unlisted(data);

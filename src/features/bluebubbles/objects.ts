@@ -73,7 +73,7 @@ export function messageObject(message: Message, chat: Conversation, tempGuid: st
     guid: guid === '' ? tempGuid : guid,
     tempGuid,
     text: message.body,
-    subject: null,
+    subject: details?.subject ?? null,
     dateCreated: Date.parse(message.timestamp),
     dateRead: instant(details?.read_at),
     dateDelivered: instant(details?.delivered_at),

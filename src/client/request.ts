@@ -75,14 +75,8 @@ export class Requests {
    * Returns the JSON object in the answer. Throws PosternError `not_postern` if the object lacks `member`: every answer
    * of Postern to this request has that member.
    */
-  async one<Result>(
-    method: string,
-    path: string,
-    member: keyof Result & string,
-    body?: unknown,
-    idempotencyKey?: string,
-  ): Promise<Result> {
-    const { text, status } = await this.request(method, path, { body, idempotencyKey });
+  async one<Result>(method: string, path: string, member: keyof Result & string, body?: unknown): Promise<Result> {
+    const { text, status } = await this.request(method, path, { body });
     const value = parsed(text);
     if (!has(value, member)) throw notPostern(status, this.#parts.address);
     return value as Result;

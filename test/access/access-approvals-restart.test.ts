@@ -6,17 +6,14 @@ import { eventually } from '../support/eventually.ts';
 import { idle } from '../support/sender-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const root = temporaryFolder();
 const HOUR_MS = 3_600_000;
-let folders = 0;
 let folder: string;
 let outbox: string;
 let service: AccessSending;
 beforeEach(() => {
-  folders += 1;
-  folder = join(root, String(folders));
+  folder = temporaryFolder();
   outbox = join(folder, 'outbox');
-  mkdirSync(outbox, { recursive: true });
+  mkdirSync(outbox);
   service = new AccessSending(folder, { roots: [outbox] });
 });
 afterEach(() => service.close());
@@ -25,13 +22,6 @@ const always = { approval: 'always' } as const;
 const stateOf = async (id: string) => (await service.approvals.get(id, 0)).state;
 const approve = (held: { readonly id: string; readonly shown: string }) =>
   service.approvals.approve(held.id, held.shown);
-
-/** Restarts the service over the same files. */
-async function restart(): Promise<void> {
-  const { chats, clock } = service;
-  await service.close();
-  service = new AccessSending(folder, { roots: [outbox], chats, clock });
-}
 
 test('what was approved and waited for its turn is sent after a restart', async () => {
   const caller = service.caller(always);
@@ -50,7 +40,7 @@ test('what was approved and waited for its turn is sent after a restart', async 
   release();
   await stopped;
   expect(service.texts()).toEqual(['hello']);
-  await restart();
+  service = await service.restarted();
   await service.access.start();
   await eventually(async () => expect(await stateOf(waiting.id)).toBe('sent'));
   expect(service.texts()).toEqual(['waits']);
@@ -81,7 +71,7 @@ test('after a restart, what was approved and not begun is sent, what was begun i
     );
   }
   store.finish({ kind: 'approval', key: done.id }, { state: 'provisional' });
-  await restart();
+  service = await service.restarted();
   await service.access.start();
   await eventually(async () =>
     expect(await Promise.all([fresh, begun, done].map(({ id }) => stateOf(id)))).toEqual([
@@ -104,7 +94,7 @@ test('what was scheduled stays scheduled over a restart, with its files, althoug
   // As if the service had died before it stored that.
   service.state.prepare("UPDATE approval SET state = 'approved', text = 'hello' WHERE id = ?").run(held.id);
   await service.clock.advance(25 * HOUR_MS);
-  await restart();
+  service = await service.restarted();
   await service.access.start();
   await eventually(async () => expect(await stateOf(held.id)).toBe('scheduled'));
   expect(existsSync(join(folder, 'config', 'held', held.id))).toBe(true);
@@ -132,7 +122,7 @@ test.each([
   const held = await service.hold(service.caller({ ...always, expires_at: null }));
   service.state.prepare("UPDATE approval SET state = 'approved' WHERE id = ?").run(held.id);
   service.clock.pause(hours * HOUR_MS);
-  await restart();
+  service = await service.restarted();
   await service.access.start();
   await idle();
   expect(await stateOf(held.id)).toBe(state);

@@ -8,17 +8,14 @@ import { seededChance } from '../support/seed.ts';
 import { idle } from '../support/sender-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const root = temporaryFolder();
 const HOUR_MS = 3_600_000;
-let folders = 0;
 let folder: string;
 let outbox: string;
 let service: AccessSending;
 beforeEach(() => {
-  folders += 1;
-  folder = join(root, String(folders));
+  folder = temporaryFolder();
   outbox = join(folder, 'outbox');
-  mkdirSync(outbox, { recursive: true });
+  mkdirSync(outbox);
   service = new AccessSending(folder, { roots: [outbox] });
 });
 afterEach(() => service.close());
@@ -27,13 +24,6 @@ const always = { approval: 'always' } as const;
 const stateOf = async (id: string) => (await service.approvals.get(id, 0)).state;
 const approve = (held: { readonly id: string; readonly shown: string }) =>
   service.approvals.approve(held.id, held.shown);
-
-/** Restarts the service over the same files. */
-async function restart(): Promise<void> {
-  const { chats, clock } = service;
-  await service.close();
-  service = new AccessSending(folder, { roots: [outbox], chats, clock });
-}
 
 describe('a held send', () => {
   test('expires with the send that it is about', async () => {
@@ -73,7 +63,7 @@ describe('a held send', () => {
     expect(plain).not.toHaveProperty('service');
     expect(held).toMatchObject({ service: 'sms' });
     expect(held.shown).not.toBe(plain.shown);
-    await restart();
+    service = await service.restarted();
     await approve(held);
     await eventually(() => expect(service.messages.runs.map((run) => run.service)).toEqual(['SMS']));
   });
@@ -137,7 +127,7 @@ describe('a held send', () => {
     expect(await service.approvals.get(held.id, 0)).toMatchObject({ state: 'expired', text: null });
     expect(await codeOf(service.send(caller, request))).toBe('approval_expired');
     expect(service.messages.runs).toEqual([]);
-    await restart();
+    service = await service.restarted();
     expect(readFileSync(join(folder, 'config/state.db')).includes('between us')).toBe(false);
   });
 
@@ -313,9 +303,8 @@ describe('approving', () => {
     expect(await timed).toMatchObject({ state: 'held' });
     const expiring = approvalsOf(caller).get(second.id, 50_000);
     await service.clock.advance(1000);
-    await service.close();
+    service = await service.restarted();
     expect(await expiring).toMatchObject({ state: 'held' });
-    service = new AccessSending(folder, { chats: service.chats, clock: service.clock });
   });
 });
 

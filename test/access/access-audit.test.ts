@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Caller } from '../../src/core/model/caller.ts';
 import type { Sqlite } from '../../src/core/runtime/sqlite.ts';
@@ -10,13 +9,10 @@ import { eventually } from '../support/eventually.ts';
 import { failed } from '../support/in-memory-messages.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const root = temporaryFolder();
 const MAX_ROWS = 100_000;
-let folders = 0;
 let service: AccessSending;
 beforeEach(() => {
-  folders += 1;
-  service = new AccessSending(join(root, String(folders)));
+  service = new AccessSending(temporaryFolder());
 });
 afterEach(() => service.close());
 

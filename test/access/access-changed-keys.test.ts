@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Caller } from '../../src/core/model/caller.ts';
 import type { Scope } from '../../src/core/model/key.ts';
@@ -6,12 +5,9 @@ import type { KeyChanges } from '../../src/features/access/ports.ts';
 import { AccessSending, ANA, BEN, codeOf, GARDEN } from '../support/access-sending.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const root = temporaryFolder();
-let folders = 0;
 let service: AccessSending;
 beforeEach(() => {
-  folders += 1;
-  service = new AccessSending(join(root, String(folders)));
+  service = new AccessSending(temporaryFolder());
 });
 afterEach(() => service.close());
 

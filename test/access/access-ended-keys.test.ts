@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Caller } from '../../src/core/model/caller.ts';
@@ -7,15 +7,10 @@ import { auditStore } from '../../src/features/access/state/audit-store.ts';
 import { AccessSending, ANA, approvalsOf, codeOf } from '../support/access-sending.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const root = temporaryFolder();
 const HOUR_MS = 3_600_000;
-let folders = 0;
 let service: AccessSending;
 beforeEach(() => {
-  folders += 1;
-  const folder = join(root, String(folders));
-  mkdirSync(folder, { recursive: true });
-  service = new AccessSending(folder);
+  service = new AccessSending(temporaryFolder());
 });
 afterEach(() => service.close());
 
@@ -136,10 +131,10 @@ test('there are at most 1000 keys', () => {
 
 test('the last use of a key survives a restart', async () => {
   const id = idOf(service.caller());
-  const { chats, clock } = service;
-  await service.close();
-  service = new AccessSending(join(root, String(folders)), { chats, clock });
-  expect(service.access.keys.get(id).last_used_at).toBe(new Date(clock.now()).toISOString().replace('.000Z', 'Z'));
+  service = await service.restarted();
+  expect(service.access.keys.get(id).last_used_at).toBe(
+    new Date(service.clock.now()).toISOString().replace('.000Z', 'Z'),
+  );
 });
 
 test('a secret that was replaced opens its key for a day', async () => {
@@ -161,10 +156,9 @@ describe('a key that is revoked while the files of a send are copied', () => {
     ['scheduled', {}, hour],
   ])('leaves no %s send, and no copies', async (_state, settings, times) => {
     await service.close();
-    const outbox = join(root, `outbox ${folders}`);
-    mkdirSync(outbox);
+    const outbox = temporaryFolder();
     writeFileSync(join(outbox, 'a.txt'), 'a file');
-    service = new AccessSending(join(root, `with outbox ${folders}`), { roots: [outbox] });
+    service = new AccessSending(temporaryFolder(), { roots: [outbox] });
     const caller = service.caller(settings);
     const { files } = service;
     const copy = files.copy.bind(files);

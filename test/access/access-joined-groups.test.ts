@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { AccessSending, ANA, BEN, codeOf, GARDEN } from '../support/access-sending.ts';
 import type { ChatFixture } from '../support/chat-fixture.ts';
@@ -9,13 +8,10 @@ const CLEO = '+15550102';
 const OLD = 'any;+;chat100';
 const NEW = 'any;+;chat200';
 const SCOPES = ['read', 'send'] as const;
-const root = temporaryFolder();
-let folders = 0;
 let service: AccessSending;
 let chats: ChatFixture;
 beforeEach(() => {
-  folders += 1;
-  const folder = join(root, String(folders));
+  const folder = temporaryFolder();
   service = new AccessSending(folder);
   chats = service.chats;
   for (const [guid, members] of [

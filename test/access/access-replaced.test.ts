@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { IdempotencyKey } from '../../src/core/model/idempotency-key.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
@@ -8,13 +7,10 @@ import { AccessSending, ANA } from '../support/access-sending.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const root = temporaryFolder();
 const idempotencyKey: IdempotencyKey = { kind: 'client', key: 'k' };
-let folders = 0;
 let service: AccessSending;
 beforeEach(() => {
-  folders += 1;
-  service = new AccessSending(join(root, String(folders)));
+  service = new AccessSending(temporaryFolder());
 });
 afterEach(() => service.close());
 

@@ -6,13 +6,10 @@ import { AccessSending, ANA, BEN, codeOf, GARDEN } from '../support/access-sendi
 import { failed } from '../support/in-memory-messages.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const root = temporaryFolder();
-let folders = 0;
 let folder: string;
 let service: AccessSending;
 beforeEach(() => {
-  folders += 1;
-  folder = join(root, String(folders));
+  folder = temporaryFolder();
   service = new AccessSending(folder);
 });
 afterEach(() => service.close());
@@ -34,8 +31,7 @@ describe('a send under a limited key', () => {
 
   test('that was sent in part is not sent again by the same request', async () => {
     const outbox = join(folder, 'outbox');
-    await service.close();
-    service = new AccessSending(folder, { roots: [outbox], chats: service.chats });
+    service = await service.restarted({ roots: [outbox] });
     mkdirSync(outbox);
     writeFileSync(join(outbox, 'a.txt'), 'a');
     const caller = service.caller();
@@ -138,8 +134,7 @@ describe('a send under a limited key', () => {
 
   test('a file outside the listed folders: the same refusal whether it is there or not, and none without folders', async () => {
     const outbox = join(folder, 'outbox');
-    await service.close();
-    service = new AccessSending(folder, { roots: [outbox], chats: service.chats });
+    service = await service.restarted({ roots: [outbox] });
     mkdirSync(outbox);
     writeFileSync(join(outbox, 'a.txt'), 'fine');
     writeFileSync(join(folder, 'secret.txt'), 'secret');
@@ -204,8 +199,7 @@ describe('a send under a limited key', () => {
     expect(new Set(codes)).toEqual(new Set(['none', 'cap_reached']));
     await expect(service.send(caller, { body: 'again' })).rejects.toMatchObject({ headers: { 'Retry-After': '60' } });
     const { key } = caller;
-    await service.close();
-    service = new AccessSending(folder, { chats: service.chats, clock: service.clock });
+    service = await service.restarted();
     const again = service.access.callerOf(key?.id ?? '');
     if (again === undefined) throw new Error('the key is gone');
     expect(await codeOf(service.send(again, { body: 'after the restart' }))).toBe('cap_reached');
@@ -353,17 +347,15 @@ describe('the audit log', () => {
     for (const _ of [1, 2, 3]) await codeOf(service.send(caller, { recipient: BEN }));
     expect(counts()).toEqual([500, 1, 3]);
     await codeOf(service.send(caller, { recipient: BEN }));
-    await service.close();
-    service = new AccessSending(folder, { chats: service.chats, clock: service.clock });
+    service = await service.restarted();
     expect(counts()).toEqual([500, 1, 4]);
   });
 
   test('keeps 90 days and no more', async () => {
     const caller = service.caller({ expires_at: null });
     await service.send(caller);
-    await service.close();
     service.clock.pause(91 * 24 * 3_600_000);
-    service = new AccessSending(folder, { chats: service.chats, clock: service.clock });
+    service = await service.restarted();
     expect(service.access.audit.list({ limit: 100 })).toEqual([]);
   });
 });

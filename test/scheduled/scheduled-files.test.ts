@@ -16,15 +16,9 @@ beforeEach(() => {
   photo = join(folder, 'outbox', 'photo.png');
   mkdirSync(join(folder, 'outbox'));
   writeFileSync(photo, 'picture');
-  service = open();
+  service = new AccessSending(folder, { roots: [join(folder, 'outbox')] });
 });
 afterEach(() => service.close());
-
-/** Opens the service; with the one before it, as after a restart. */
-function open(before?: AccessSending): AccessSending {
-  const again = before && { chats: before.chats, clock: before.clock };
-  return new AccessSending(folder, { roots: [join(folder, 'outbox')], ...again });
-}
 const kept = (): readonly string[] => readdirSync(join(folder, 'config', KEPT_FILES));
 
 test.each([
@@ -56,8 +50,7 @@ test('an approved send that could not be stored is scheduled with its files at t
   service.state.exec(`CREATE TEMP TRIGGER sends AFTER INSERT ON scheduled BEGIN SELECT RAISE(ABORT, 'full'); END;
     CREATE TEMP TRIGGER ends AFTER UPDATE ON approval WHEN NEW.state <> 'approved' BEGIN SELECT RAISE(ABORT, 'full'); END`);
   await service.approvals.approve(held.id, held.shown);
-  await service.close();
-  service = open(service);
+  service = await service.restarted();
   await service.access.start();
   service.scheduler.start();
   await service.clock.advance(HOUR);

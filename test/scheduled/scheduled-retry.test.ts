@@ -5,27 +5,20 @@ import { idle } from '../support/sender-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const MINUTE = 60_000;
-const root = temporaryFolder();
-let folders = 0;
-let folder: string;
 let service: AccessSending;
 
-async function open(previous?: AccessSending): Promise<void> {
-  service = new AccessSending(folder, { ...(previous && { chats: previous.chats, clock: previous.clock }) });
+async function start(): Promise<void> {
   await service.access.start();
   service.scheduler.start();
 }
 beforeEach(() => {
-  folders += 1;
-  folder = `${root}/${folders}`;
-  return open();
+  service = new AccessSending(temporaryFolder());
+  return start();
 });
-afterEach(close);
-
-async function close(): Promise<void> {
+afterEach(async () => {
   await service.scheduler.close();
   await service.close();
-}
+});
 
 async function pass(minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute += 1) {
@@ -52,8 +45,9 @@ test.each([
     await pass(3);
     expect(service.messages.runs).toHaveLength(3);
     expect(service.scheduled.get(id)).toMatchObject({ state: 'scheduled', problem: null, text: 'later' });
-    await close();
-    await open(service);
+    await service.scheduler.close();
+    service = await service.restarted();
+    await start();
   }
   await pass(1);
   expect(service.texts()).toEqual(['later']);

@@ -76,9 +76,7 @@ test('a scheduled send that a crash interrupted between its text and its file is
   // Reading the copy from the disk takes real time.
   await eventually(async () => expect(service.texts()).toEqual(['see the file']));
   await service.scheduler.close();
-  const { chats, clock } = service;
-  await service.close();
-  service = new AccessSending(folder, { chats, clock });
+  service = await service.restarted();
   await service.sender.start();
   service.scheduler.start();
   await pass(MINUTE);

@@ -16,30 +16,24 @@ import { failed } from '../support/in-memory-messages.ts';
 import { idle } from '../support/sender-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const root = temporaryFolder();
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-let folders = 0;
 let folder: string;
 let outbox: string;
 let service: AccessSending;
 
-async function open(previous?: AccessSending): Promise<void> {
-  service = new AccessSending(folder, {
-    roots: [outbox],
-    ...(previous && { chats: previous.chats, clock: previous.clock }),
-  });
+async function start(): Promise<void> {
   await service.sender.start();
   await service.access.start();
   service.scheduler.start();
 }
 beforeEach(async () => {
-  folders += 1;
-  folder = join(root, String(folders));
+  folder = temporaryFolder();
   outbox = join(folder, 'outbox');
-  mkdirSync(outbox, { recursive: true });
-  await open();
+  mkdirSync(outbox);
+  service = new AccessSending(folder, { roots: [outbox] });
+  await start();
 });
 afterEach(async () => {
   await service.scheduler.close();
@@ -48,10 +42,9 @@ afterEach(async () => {
 
 /** Restarts the service over the same files. */
 async function restart(): Promise<void> {
-  const previous = service;
-  await previous.scheduler.close();
-  await previous.close();
-  await open(previous);
+  await service.scheduler.close();
+  service = await service.restarted();
+  await start();
 }
 
 /** Schedules a send in `inMs` milliseconds. */

@@ -55,6 +55,13 @@ export const GARDEN = 'any;+;chat77';
 export const ME = 'me@example.com';
 export const SELF_CHAT = `any;-;${ME}`;
 
+interface AccessSendingOptions {
+  readonly roots?: readonly string[];
+  readonly chats?: ChatFixture;
+  readonly clock?: FakeClock;
+  readonly selfAddress?: string;
+}
+
 /** Limited keys, the real sender and a real chat.db in one process, with a fake clock. */
 export class AccessSending {
   readonly clock: FakeClock;
@@ -77,22 +84,13 @@ export class AccessSending {
   readonly publisher: Publisher;
   readonly guests = new Guests();
   readonly #connection: Connection;
+  readonly #folder: string;
+  readonly #options: AccessSendingOptions;
 
-  /** A second instance over the same folder is the service after a restart. */
-  constructor(
-    folder: string,
-    {
-      roots = [],
-      chats,
-      clock,
-      selfAddress = '',
-    }: {
-      roots?: readonly string[];
-      chats?: ChatFixture;
-      clock?: FakeClock;
-      selfAddress?: string;
-    } = {},
-  ) {
+  constructor(folder: string, options: AccessSendingOptions = {}) {
+    this.#folder = folder;
+    this.#options = options;
+    const { roots = [], chats, clock, selfAddress = '' } = options;
     const configDir = join(folder, 'config');
     mkdirSync(configDir, { recursive: true });
     this.clock = clock ?? new FakeClock();
@@ -234,6 +232,13 @@ export class AccessSending {
   /** Returns the texts that Messages was given. */
   texts(): readonly string[] {
     return this.messages.runs.map(({ content }) => ('body' in content ? content.body : content.attachment));
+  }
+
+  /** Closes the service, and returns the service after a restart: over the same files, with `changed` options. */
+  async restarted(changed: AccessSendingOptions = {}): Promise<AccessSending> {
+    const { chats, clock } = this;
+    await this.close();
+    return new AccessSending(this.#folder, { ...this.#options, chats, clock, ...changed });
   }
 
   async close(): Promise<void> {

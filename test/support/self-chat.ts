@@ -17,11 +17,9 @@ export interface Tapback {
 
 /** A service whose owner has a conversation with themselves, configured to decide there. */
 export class SelfChatFixture {
-  readonly #folder: string;
   service: AccessSending;
 
   constructor(folder: string) {
-    this.#folder = folder;
     this.service = new AccessSending(folder, { selfAddress: ME });
     const chat = this.service.chats.chat(SELF_CHAT, [ME], { last_addressed_handle: ME });
     this.service.chats.message({ chat, is_from_me: 1, text: 'a note', account: `E:${ME}` });
@@ -85,8 +83,6 @@ export class SelfChatFixture {
 
   /** Restarts the service with the same state.db, as after a crash. */
   async restart(options: { readonly chats?: ChatFixture; readonly selfAddress?: string } = {}): Promise<void> {
-    const { chats, clock } = this.service;
-    await this.service.close();
-    this.service = new AccessSending(this.#folder, { selfAddress: ME, chats, clock, ...options });
+    this.service = await this.service.restarted({ selfAddress: ME, ...options });
   }
 }

@@ -1,7 +1,8 @@
 import { crc32, deflateSync } from 'node:zlib';
 
 /** Returns a small photograph as PNG: sky, a sun, and hills. */
-export function landscape(width = 480, height = 320): Buffer {
+export function landscape(): Buffer {
+  const [width, height] = [480, 320];
   const rows = Buffer.alloc(height * (1 + 3 * width));
   for (let y = 0; y < height; y += 1) {
     for (let x = 0; x < width; x += 1) {

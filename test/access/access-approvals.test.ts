@@ -96,7 +96,7 @@ describe('a held send', () => {
     ]);
   });
 
-  test('is one for the same ask, and tells the asker what was decided', async () => {
+  test('is the same one for a repeated request, and tells the asker the decision', async () => {
     const caller = service.caller(always);
     const held = await service.hold(caller);
     expect(await service.send(caller)).toMatchObject({ deferred: { id: held.id } });
@@ -179,7 +179,7 @@ describe('somebody joins between the approval and the send', () => {
     ]);
   });
 
-  test('and somebody who left makes it void too: the readers are not those who were shown', async () => {
+  test('a send is void, too, if somebody left: its readers are not those that were shown', async () => {
     const held = await service.hold(service.caller({ ...always, send: [GARDEN] }), { recipient: GARDEN });
     service.chats.sqlite.exec(
       "DELETE FROM chat_handle_join WHERE handle_id = (SELECT ROWID FROM handle WHERE id = '+15550101')",

@@ -72,7 +72,7 @@ test('a key sees a member that a feature adds only by the rule of the feature', 
   expect(narrowed(details, shownRows(addedRules([])).messageDetails, chats)).toEqual({ kind: 'link', reactions: [] });
 });
 
-test('a conversation that the key may not read is refused unread, so that the time tells nothing of it', async () => {
+test('a conversation that the key may not read is refused unread, so that the time reveals nothing', async () => {
   const chat = { guid: 'any;-;+15550101', isGroup: false, members: ['+15550101'] };
   const directory = { version: () => 0, meant: () => [chat], chat: () => chat } as unknown as ChatDirectory;
   const read: string[] = [];
@@ -107,7 +107,7 @@ test('marks are those of rows that the key may read, whichever it asks for', () 
   expect([...limited.marks('conversations', [guidOf(1), guidOf(2)]).keys()]).toEqual([guidOf(1)]);
 });
 
-test('of a message that the key may not read, no details are read, so that the time tells nothing of them', async () => {
+test('the details of a message that the key may not read stay unread, so that the time reveals nothing', async () => {
   const chat = { guid: 'any;-;+15550101', isGroup: false, members: ['+15550101'] };
   const chatsOfRows = () => new Map([[1, [chat.guid]]]);
   const directory = {

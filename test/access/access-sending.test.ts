@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => service.close());
 
 describe('a send under a limited key', () => {
-  test('goes to whom the list names, in any spelling of them, and to nobody else', async () => {
+  test('goes only to people on the list, in any spelling of their addresses', async () => {
     const caller = service.caller();
     for (const [index, recipient] of [ANA, '+1 (555) 01-00', `any;-;${ANA}`, `SMS;-;${ANA}`].entries()) {
       expect(await service.send(caller, { recipient, body: `to Ana ${index}` })).toMatchObject({ confirmed: true });
@@ -113,7 +113,7 @@ describe('a send under a limited key', () => {
     expect(service.messages.runs).toEqual([]);
   });
 
-  test('is refused in the same words whether the recipient is there or not', async () => {
+  test('is refused in the same words whether the recipient exists or not', async () => {
     const caller = service.caller();
     const [there, never] = await Promise.allSettled([
       service.send(caller, { recipient: BEN }),
@@ -132,7 +132,7 @@ describe('a send under a limited key', () => {
     expect(JSON.stringify(service.access.audit.list({ limit: 10 }))).not.toContain('the secret');
   });
 
-  test('a file outside the listed folders: the same refusal whether it is there or not, and none without folders', async () => {
+  test('a file outside the listed folders is refused in the same way whether it exists or not, and any file if no folder is listed', async () => {
     const outbox = join(folder, 'outbox');
     service = await service.restarted({ roots: [outbox] });
     mkdirSync(outbox);

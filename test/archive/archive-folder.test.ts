@@ -109,7 +109,7 @@ describe('the folder of an archive', () => {
     ['a missing folder', () => folder],
     ['an empty folder', () => mkdirSync(folder, { recursive: true }) ?? folder],
     ['a file', () => chatDb],
-  ])('is not there: a check of %s says so', async (_, place) => {
+  ])('is reported as absent by a check of %s', async (_, place) => {
     await expect(verified(place())).rejects.toMatchObject({
       code: 'archive_absent',
       message: `There is no archive at ${place()}.`,

@@ -49,7 +49,7 @@ test('pages hold no element, attribute or link that somebody wrote', async () =>
   expect(pages.join('')).toContain('&lt;script&gt;');
 });
 
-test('pages are made again when their messages or their neighbours have changed, else left alone', async () => {
+test('pages are written again only when their messages or their neighbours have changed', async () => {
   const { chatDb, fixture, write } = hostileChat(join(root, 'again'));
   const folder = join(root, 'again', 'archive');
   const made = (): readonly (readonly [string, number])[] =>

@@ -57,7 +57,7 @@ test.each(['macos-26', 'utf-16'] as const)(
   },
 );
 
-test('a list that has decoded as much as it may says so of a sound message, which is whole when read alone', async () => {
+test('a list that has used up its decoding marks the next sound message, which is whole when read alone', async () => {
   const large = join(root, 'large', 'chat.db');
   const fixture = new ChatFixture(large);
   const link = contentVectors.find(({ name }) => name === 'page')?.columns ?? {};

@@ -76,7 +76,7 @@ describe('an archive', () => {
     for (const entry of everythingIn(folder)) expect(entry).toMatch(/ (40700|100600) /);
   });
 
-  test('keeps what a message was before it was edited, unsent or deleted, and says so once', async () => {
+  test('keeps a message as it was before an edit, unsending or deletion, and says so once', async () => {
     const edited = write('before');
     const deleted = write('to be deleted');
     await archived(chatDb, folder);
@@ -137,7 +137,7 @@ describe('an archive', () => {
     expect(linesOf(folder).at(-2)?.message?.details?.reactions).toEqual([]);
   });
 
-  test('can be written to again once what was wrong with it is put right', async () => {
+  test('can be written to again once its fault is corrected', async () => {
     write('a message');
     await archived(chatDb, folder);
     const whole = readFileSync(onlyChain());
@@ -168,7 +168,7 @@ describe('an archive', () => {
     expect((await verified(folder)).faults).toEqual([]);
   });
 
-  test('meets the rows of a rebuilt chat.db by their guids, and takes what it lacks for no deletion', async () => {
+  test('matches the rows of a rebuilt chat.db by their guids, and takes no missing row for a deletion', async () => {
     const kept = write('in both');
     const guid = fixture.guid(kept);
     write('only in the old one');

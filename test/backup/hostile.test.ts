@@ -50,7 +50,7 @@ async function restored(file: string) {
   return { exitCode, text: printed.join('\n'), folder };
 }
 
-test('a backup of somebody else: what it would run, open and post to is named before the first start', async () => {
+test('the restore of a strange backup names what it would run, open and post to before the first start', async () => {
   const { exitCode, text } = await restored(
     backupWith(
       `${CONFIG}[server]\nhost = "0.0.0.0"\n[bluebubbles]\nport = 1234\nhost = "::"\n[backend]\nosascript_path = "/Users/Shared/evil"\n`,
@@ -66,7 +66,7 @@ test('a backup of somebody else: what it would run, open and post to is named be
   expect(exitCode).toBe(0);
 });
 
-test('a backup with nothing but defaults says none of that', async () => {
+test('the restore of a backup with only defaults warns of nothing', async () => {
   const { text } = await restored(backupWith(CONFIG));
   expect(text).not.toMatch(/Postern will|The webhooks post|limited key/);
 });

@@ -120,7 +120,7 @@ describe('a webhook', () => {
     expect(await client.post('webhook', elsewhere)).toMatchObject({ status: 403 });
   });
 
-  test('of something that is no address is refused', async () => {
+  test('for something other than an address is refused', async () => {
     for (const url of ['javascript:alert(1)', 'x', '', 7, `http://127.0.0.1/${'a'.repeat(3000)}`]) {
       expect(await client.post('webhook', { url, events: ['new-message'] })).toMatchObject({ status: 400 });
     }

@@ -216,7 +216,7 @@ describe('time', () => {
     expect(world.canary.report().state).toBe('unproved');
   });
 
-  test('of three days asleep brings one canary', async () => {
+  test('asleep for three days brings one canary', async () => {
     await proved();
     await world.sleep(72 * HOUR_MS);
     await world.pass(10 * MINUTE_MS);

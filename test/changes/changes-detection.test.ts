@@ -35,7 +35,7 @@ describe('detection', () => {
     expect(service.detection.status()).toMatchObject({ state: 'on', logged: 0 });
   });
 
-  test('an old message that is read is told within a second of storing being possible again', async () => {
+  test('an old message that is read is reported within a second of storing being possible again', async () => {
     const { chat, clock, world, service, reader } = await begun();
     // Read ones, after which no pass compares the unread ones with the newest.
     for (let n = 0; n < 4; n += 1) chat.insert({ isRead: true });
@@ -57,7 +57,7 @@ describe('detection', () => {
     expect(reader.take(10).entries).toMatchObject([{ rowId: unread, event: { changes: ['read'] } }]);
   });
 
-  test('an edit of an old message while the service was away is told right after the start', async () => {
+  test('an edit of an old message while the service was away is reported right after the start', async () => {
     const { chat, clock, boot, service } = await begun();
     const offset = encodeOffset(service.feed.lastPublished({ changes: true }), service.feed.changeGeneration());
     service.isDead = true;
@@ -89,7 +89,7 @@ describe('detection', () => {
     expect(store.newest()).toBeLessThan(10);
   });
 
-  test('a message that is removed from another chat.db is named as it was there', async () => {
+  test('a message that is removed from a replaced chat.db is named by its guid there', async () => {
     const { chat, clock, service, reader } = await begun();
     chat.replace(10);
     service.notice();
@@ -100,7 +100,7 @@ describe('detection', () => {
     expect(reader.take(10).entries).toMatchObject([{ event: { type: 'message.removed', data: { guid: '2-9' } } }]);
   });
 
-  test('a removal is told to who may know the message from a list alone', async () => {
+  test('a removal is reported to a reader that may know the message from a list alone', async () => {
     const { chat, clock, service } = await begun();
     const { rowId, change } = service.feed.lastPublished({ changes: true });
     const removed = chat.insert();
@@ -113,7 +113,7 @@ describe('detection', () => {
     expect(entries).toMatchObject([{ rowId: removed, event: { type: 'message.removed' } }]);
   });
 
-  test('it ends when nobody has asked for 30 days, and offsets from before have expired', async () => {
+  test('it ends when nobody has asked for 30 days, and earlier offsets expire', async () => {
     const { clock, service, reader } = await begun();
     const offset = encodeOffset(service.feed.lastPublished({ changes: true }), service.feed.changeGeneration());
     await clock.advance(31 * DAY_MS);

@@ -108,7 +108,7 @@ function upgraded(name: string) {
 const told = (entries: readonly LogEntry[]): string[] =>
   entries.map(({ rowId, event }) => `${rowId} ${event.type}${'changes' in event ? ` ${event.changes.join()}` : ''}`);
 
-test('an upgrade alone tells an open offset nothing but what it still lacked', async () => {
+test('an upgrade alone brings an open offset only the changes that it still lacked', async () => {
   const { commit, store } = upgraded('quiet.db');
   // Changes that the earlier version had logged after the offset.
   expect(told(await commit())).toEqual(['12 message.updated read', '12 message.updated read']);
@@ -117,7 +117,7 @@ test('an upgrade alone tells an open offset nothing but what it still lacked', a
   expect(store.state().sweptAtMs).not.toBeNull();
 });
 
-test('after an upgrade what happens to the old rows is told as before', async () => {
+test('changes of old rows are reported after an upgrade as before', async () => {
   const { fixture, commit } = upgraded('changes.db');
   await commit();
   fixture.sqlite.exec('UPDATE message SET is_read = 1 WHERE ROWID = 5');

@@ -159,7 +159,7 @@ describe('the files', () => {
     expect(loads).toHaveLength(4);
   });
 
-  test('may be missing: then nobody has a name, and nothing is wrong', async () => {
+  test('may be missing, so that nobody has a name and nothing is reported', async () => {
     for (const folder of [join(root, 'nowhere'), root]) {
       const { book, log } = open(folder);
       expect(await namesIn(book, '+15550100')).toEqual([undefined]);
@@ -231,7 +231,7 @@ describe('the files', () => {
     expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
   });
 
-  test('with rows of any kind are read: what is no text is nothing', async () => {
+  test('with rows of any kind are read, and values that are no text are ignored', async () => {
     const folder = newFolder();
     const path = addressBookFile(folder);
     write(path, { first: 'Ana', numbers: ['+15550100'] });
@@ -336,7 +336,7 @@ describe('cards', () => {
     expect(await book.cards()).toEqual([...ofFile('A'), ...ofFile('B')]);
   });
 
-  test('of an Address Book without links or of one that may not be opened yet are cards all the same, or none', async () => {
+  test('of an Address Book without links are complete, and of one that may not be opened yet there are none', async () => {
     const folder = newFolder();
     writeAddressBook(folder);
     const { book } = open(folder);

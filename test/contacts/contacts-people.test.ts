@@ -235,7 +235,7 @@ describe('people', () => {
     expect((await reader.search('', 10)).map(({ conversations }) => conversations)).toEqual([['any;-;own']]);
   });
 
-  test('are there again after chat.db was away', async () => {
+  test('are available again after chat.db was away', async () => {
     const { reader, state } = reading(BOTH, CHATS);
     const away = new Error('away');
     Object.defineProperty(state, 'chats', { configurable: true, get: () => Promise.reject(away) });

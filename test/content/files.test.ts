@@ -34,7 +34,7 @@ function newCard(name: string, bytes = 60): string {
   return card;
 }
 
-test('no card is read of a file that has a second name, nor of one that is called too large', () => {
+test('no card is read from a file that has a second name, or whose recorded size is too large', () => {
   const [linked, large] = [newCard('linked.vcf'), newCard('large.vcf')];
   linkSync(linked, `${linked}-too`);
   const row = fixture.message({ text: '\uFFFC\uFFFC' });

@@ -39,7 +39,7 @@ test.each<[string, Partial<typeof DETAILS>, string]>([
   expect(say(details, body)).toBe(sentence);
 });
 
-test('a card is said in place of a text that could not be read', () => {
+test('a card stands in place of a text that could not be read', () => {
   expect(say({ kind: 'poll', isTextUnread: true })).toBe('Poll');
 });
 

@@ -73,7 +73,7 @@ test('without a chat.db the rest is still there', async () => {
   });
 });
 
-test('gaps of the timer and failed deliveries are there, also without a chat.db', async () => {
+test('gaps of the timer and failed deliveries are reported, also without a chat.db', async () => {
   awake.start();
   clock.pause(60_000);
   await clock.advance(0);

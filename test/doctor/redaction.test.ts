@@ -136,7 +136,7 @@ describe('no address, key, name or text is in the report', () => {
     );
   });
 
-  test('nor what is in files that another program may have written', async () => {
+  test('including the content of files that another program may have written', async () => {
     const other = await StandInMac.start(USER);
     try {
       mkdirSync(other.layout.support, { recursive: true });

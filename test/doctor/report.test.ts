@@ -148,7 +148,7 @@ describe('a report where things are missing', () => {
     expect((await reportOf(mac, { client: undefined })).keys.service).toEqual({ absent: 'no_service' });
   });
 
-  test('says of an older service what it could not tell, and all that it could', async () => {
+  test('says what an older service could not report, and all that it could', async () => {
     const { sleep_gaps, delivery_errors, data_shapes, ...older } = diagnosticsExample;
     const { unknown_columns, ...shapes } = data_shapes;
     expect([sleep_gaps, delivery_errors, unknown_columns]).not.toContain(undefined);

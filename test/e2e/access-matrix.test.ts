@@ -117,7 +117,7 @@ test('every scope opens a route, so that the matrix has both sides', () => {
   expect([...opened].sort()).toEqual([...SCOPES].sort());
 });
 
-test('what a key may read is there in each list: the matrix does not pass by refusing everything', async () => {
+test('each list has what a key may read, so that the matrix does not pass by refusing everything', async () => {
   const [client, all] = [await fixture.key({ scopes: ['read', 'events'], read: [ANA] }), fixture.service];
   const ana = people.find(({ addresses }) => addresses.includes(ANA));
   const texts = await Promise.all(

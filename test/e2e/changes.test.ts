@@ -57,7 +57,7 @@ const changed = (listener: Listener, row: number, name: string): Promise<Event> 
   waitFor(() => eventsOf(listener).find(({ data, changes }) => data.id === String(row) && changes?.includes(name)));
 
 describe('a change of an earlier message', () => {
-  test('reaches those who ask for it, and nobody else', async () => {
+  test('reaches only readers that ask for changes', async () => {
     const plain = await service.socket();
     const tracked = await service.socket('&changes=true');
     const detailed = await service.socket('&changes=true&include=details');
@@ -200,7 +200,7 @@ describe('GET /events?changes=true', () => {
     expect(update).toMatchObject({ type: 'message.updated', data: { id: String(row), body: 'after' } });
   });
 
-  test('is to the byte what it was for those who do not ask, with an offset too', async () => {
+  test('stays the same to the byte for readers that do not ask, with an offset too', async () => {
     const row = await receive('plain');
     const plain = await waitFor(async () => {
       const answer = await service.get(`/events?after=${row - 1}`);

@@ -181,7 +181,7 @@ describe('sending', () => {
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
-  test('says what Messages said when it fails', async () => {
+  test('prints the error of Messages when it fails', async () => {
     await mac.command({ do: 'scenario', name: 'not_permitted', times: 1 });
     const refused = await run(['send', ANA, 'x']);
     expect(refused).toMatchObject({ exitCode: 69, stderr: expect.stringContaining('Automation') });

@@ -148,7 +148,7 @@ describe('send takes a name', () => {
     expect(recipients()).toHaveLength(before);
   });
 
-  test('but not one that nobody has', async () => {
+  test('and refuses one that nobody has', async () => {
     const before = recipients().length;
     const { exitCode, stderr } = await run('send', 'Nobody At All', 'Hi');
     expect({ exitCode, stderr }).toEqual({

@@ -166,7 +166,7 @@ describe('tail', () => {
     expect(running.stdout).toBe('');
   });
 
-  test('continues without gap or repeat after the service was killed, says so once, and ends all the same', async () => {
+  test('continues without gap or repeat after the service was killed, says so once, and still ends by a signal', async () => {
     await service.becomeProcess();
     const running = tail('--json');
     await listening(running);

@@ -70,7 +70,7 @@ describe('postern webhooks add --sender', () => {
     ['Nobody Whatever', 'is not an address, and no person or conversation has this name.'],
     ['John Smith', 'John Smith (+15550121)'],
     [`any;-;${ANA}`, 'Give it with --conversation.'],
-  ])('refuses %s, and says what is near', async (sender, words) => {
+  ])('refuses %s, and suggests similar ones', async (sender, words) => {
     const { exitCode, stderr } = await run('add', receiver.url, '--sender', sender);
     expect([exitCode, stderr]).toEqual([65, expect.stringContaining(words)]);
     expect((await service.get('/webhooks')).json).toEqual([]);

@@ -130,7 +130,7 @@ describe('people', () => {
     }
   });
 
-  test('are listed once over all addresses; a shared landline is nobody’s', async () => {
+  test('are listed once over all addresses, and a shared landline belongs to nobody', async () => {
     expect(await people()).toMatchObject([
       { name: 'Ana Silva', addresses: [ANA, 'Ana@Example.com'] },
       { name: null, addresses: [LANDLINE], ambiguous: [{ address: LANDLINE, names: ['Lena Vogel', 'Max Vogel'] }] },

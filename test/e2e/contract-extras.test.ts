@@ -134,7 +134,7 @@ describe('a webhook', () => {
     expect(records[0]).toMatchObject({ event: 'message.received', outcome: 'delivered', attempts: 1, status: 204 });
   });
 
-  test('can be tried: the answer is what the receiver said', async () => {
+  test('can be tested, and the response has the answer of the receiver', async () => {
     receiver.answerWith((response) => void response.writeHead(202).end('thanks'));
     const result = shaped(webhookTestSchema, (await service.request('POST', `/webhooks/${id}/test`)).json);
     expect(result).toMatchObject({ delivered: true, status: 202, answer: 'thanks' });

@@ -84,7 +84,7 @@ describe('malformed requests get their 4xx, and the service stays up', () => {
     expect(answer.json).toMatchObject({ status });
   });
 
-  test('another content type is 415; none at all is taken for JSON', async () => {
+  test('another content type is 415, and a missing one means JSON', async () => {
     const form = await service.request('POST', '/webhooks', { body: 'a=b', headers: { 'content-type': 'text/plain' } });
     expect(form.status).toBe(415);
     const none = await service.request('POST', '/webhooks', { body: new Uint8Array(Buffer.from('{}')) });
@@ -143,7 +143,7 @@ describe('every answer', () => {
     await eventually(() => expect(service.output).toContain('abc-123'));
   });
 
-  test('tells the limit and what is left of it', async () => {
+  test('has the limit and how many requests are left', async () => {
     const { headers } = await service.get('/messages');
     expect(headers.get('ratelimit-policy')).toMatch(/q=1000000;w=60/);
     expect(headers.get('ratelimit')).toMatch(/r=\d+;t=\d+/);

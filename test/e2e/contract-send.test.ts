@@ -115,7 +115,7 @@ describe('a message', () => {
     expect(lastCall().values.CHAT_ID).toBe(`any;-;${ANA}`);
   });
 
-  test('to a bare identifier goes to the group that has it, and nowhere when none has', async () => {
+  test('to a bare identifier goes to the group that has it, and is refused if none has', async () => {
     expect((await send({ recipient: 'chat77', body: 'bare' })).json).toMatchObject({ conversation_id: group });
     const before = mac.calls.length;
     const unknown = await send({ recipient: 'chat78', body: 'to nobody' });

@@ -98,7 +98,7 @@ describe('attachments of a conversation', () => {
     expect(names).toHaveLength(5);
   });
 
-  test('of a conversation that a key may not read are not there', async () => {
+  test('of a conversation that a key may not read do not exist for it', async () => {
     const agent = await fixture.key({ scopes: ['read'], read: [ANA] });
     const refused = await agent.get(path);
     expect([refused.status, (refused.json as { code: string }).code]).toEqual([404, 'conversation_not_found']);

@@ -96,7 +96,7 @@ describe('an attachment that is converted', () => {
     expect(sizeOf((await bytesOf(`${url}/attachments/0?as=jpeg&max=100`)).bytes)).toBe('mjpeg,100,75');
   });
 
-  test('is not there for a key that may not read the conversation, in the same words as one that never was', async () => {
+  test('does not exist for a key that may not read the conversation, in the words for an unknown one', async () => {
     const { url } = await received('x.png', Buffer.from('\x89PNG\r\n', 'latin1'));
     const { key } = await limitedKey(service, { scopes: ['read'], read: ['+15550199'] });
     const answers = await Promise.all(

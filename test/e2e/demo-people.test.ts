@@ -57,7 +57,7 @@ beforeAll(async () => {
 afterAll(stop);
 
 describe('the people of the demo', () => {
-  test('write what they are told, in a conversation and with a file', async () => {
+  test('write a given text, in a conversation and with a file', async () => {
     writeFileSync(join(root, 'plan.txt'), 'the plan');
     const said = line('say', '+15550101', 'Who is in?', '--in', 'Garden', '--attach', 'plan.txt', '--json');
     const { stdout } = await postern(said, { cwd: root });
@@ -127,7 +127,7 @@ describe('the people of the demo', () => {
     expect((await messages()).map((one) => one.id)).not.toContain(id);
   });
 
-  test('answer ping, and let a message fail when they are told to', async () => {
+  test('answer ping, and let a message fail on request', async () => {
     const send = (text: string) => postern(['send', '+15550100', text, '--config-dir', folder]);
     await done('fail');
     await send('lost');
@@ -164,7 +164,7 @@ describe('the people of the demo', () => {
     expect([unknown.status, await unknown.text()]).toEqual([400, expect.stringContaining('conversation_id')]);
   });
 
-  test('do over HTTP what the owner tells them, and for no other key', async () => {
+  test('obey the owner over HTTP, and no other key', async () => {
     const post = async (path: string, body: unknown, key: string) => {
       const headers = { 'x-api-key': key, 'content-type': 'application/json' };
       const answer = await fetch(`${url()}/api/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });

@@ -82,7 +82,7 @@ const bodies = (json: unknown): readonly unknown[] =>
   );
 const newestFirst = [...SHOWN, ...HIDDEN.map(({ text }) => text)].reverse();
 
-describe('conversations that Messages shows nowhere', () => {
+describe('conversations that Messages does not show', () => {
   test('are in every list of the API, and say how Messages files them', async () => {
     const { json } = await service.get('/conversations?include=details');
     const filters = (json as readonly { readonly details: { readonly filter?: string } }[]).map(

@@ -72,7 +72,7 @@ describe('the catalogue', () => {
 });
 
 describe('polling', () => {
-  test('begins now, continues after its cursor, and tells nothing of people who are not listed', async () => {
+  test('begins now, continues after its cursor, and reveals nothing about people who are not listed', async () => {
     const first = await client.ask('events/poll', { name: RECEIVED, cursor: null });
     expect(first).toMatchObject({ events: [], truncated: false, hasMore: false, nextPollMs: 15_000 });
     await receive('A secret of Ben', BEN);
@@ -282,7 +282,7 @@ describe('a subscription', () => {
     },
   );
 
-  test("of the owner's key is refused, and of a mode that is not there too", async () => {
+  test("with the owner's key is refused, and with an unknown mode too", async () => {
     const callback = await callbackOf();
     const params = { name: RECEIVED, delivery: { ...delivery(callback.url), mode: 'push' } };
     expect((await client.call('events/subscribe', params)).error).toMatchObject({
@@ -292,7 +292,7 @@ describe('a subscription', () => {
     expect((await new EventsClient(service, KEY).call('events/list')).status).toBe(403);
   });
 
-  test('ends with its key, and tells the receiver once', async () => {
+  test('ends with its key, which the receiver learns once', async () => {
     const callback = await callbackOf();
     const { id, key: secret } = await limitedKey(service, { scopes: ['events', 'webhooks'], read: [ANA] });
     const other = new EventsClient(service, secret);

@@ -73,7 +73,7 @@ describe('the tools of a key', () => {
 });
 
 describe('what a key may not read', () => {
-  test('is not there in any tool, resource or subscription', async () => {
+  test('appears in no tool, resource or subscription', async () => {
     const client = await connect({ preset: 'reader', read: [ANA] });
     const raw = client.raw as Client;
     const told: string[] = [];
@@ -102,7 +102,7 @@ describe('what a key may not read', () => {
     expect(told).not.toContain(uris[1]);
   });
 
-  test('moves the cursor on all the same, so that a quiet key never looks at the same rows again', async () => {
+  test('still moves the cursor on, so that a quiet key never reads the same rows again', async () => {
     const client = await connect({ preset: 'reader', read: [ANA] });
     const { next } = await client.call('events_poll');
     await mac.command({ do: 'receive', from: BEN, text: 'not for this key' });

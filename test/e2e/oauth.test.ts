@@ -60,7 +60,7 @@ describe('the official client', () => {
   });
 });
 
-test('a program that the owner takes for a reader gets a key that may write to nobody', async () => {
+test('a program that the owner allows as a reader gets a key that may write to nobody', async () => {
   const metadata = { client_name: 'Only a reader', redirect_uris: [REDIRECT] };
   await (await registered(metadata)).consent({ key: KEY, preset: 'reader' });
   const key = (await keys()).find(({ name }) => name === 'Only a reader');
@@ -167,7 +167,7 @@ describe('the consent page', () => {
     expect(service.output).not.toContain('guess');
   });
 
-  test('sends nobody to an address that the program did not register', async () => {
+  test('redirects nobody to an address that the program did not register', async () => {
     const program = await registered();
     for (const uri of ['https://evil.example/callback', `${REDIRECT}/more`, `${REDIRECT}?x=1`, 'javascript:alert(1)']) {
       const answer = await program.authorize({ redirect_uri: uri });
@@ -192,7 +192,7 @@ describe('a code', () => {
     expect((await program.redeem(code)).status).toBe(400);
   });
 
-  test('that comes twice ends what it gave', async () => {
+  test('that comes twice ends the key that it gave', async () => {
     const program = await registered();
     const code = await program.code(KEY);
     const { access_token: token } = (await (await program.redeem(code)).json()) as Tokens;

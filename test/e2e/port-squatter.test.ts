@@ -127,7 +127,7 @@ describe.each([
   });
 });
 
-test('an address that is named is asked, whatever program listens there', async () => {
+test('an address that the user names is asked, no matter which program listens there', async () => {
   const mac = await newMac();
   const url = `http://127.0.0.1:${port}`;
   expect(await postern(['status', '--config-dir', mac.layout.support, '--url', url])).toMatchObject({

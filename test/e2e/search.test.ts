@@ -49,7 +49,7 @@ describe('search', () => {
     expect(service.output).not.toMatch(/dinner|tomorrow|umbrella/i);
   });
 
-  test('follows what is edited, unsent, deleted, restored and removed', async () => {
+  test('follows edits, unsending, deletion, restoring and removal', async () => {
     const receive = async (text: string): Promise<number> =>
       (await mac.command<{ readonly row: number }>({ do: 'receive', from: '+15550100', text })).row;
     const words = async (): Promise<number> => {

@@ -337,7 +337,7 @@ describe('the end', () => {
     },
   );
 
-  test('does not come when nobody reads its log any more', async () => {
+  test('does not happen when nobody reads its log any more', async () => {
     const folder = configured(`[server]\nport = ${await freePort()}\n[auth]\napi_key = "k"\n`);
     const port = /port = (\d+)/.exec(readFileSync(join(folder, 'config.toml'), 'utf8'))?.[1] ?? '';
     const child = spawn(process.execPath, [MAIN, '--config-dir', folder], {

@@ -212,7 +212,7 @@ describe('chat.db goes away and comes back', () => {
     await expectBackSoon();
   });
 
-  test('rows that hold what no Messages writes: each is one event, and none stops those behind it', async () => {
+  test('each row with values that Messages never writes is one event, and stops none of the later rows', async () => {
     const { sqlite } = harness.database;
     const columns = sqlite
       .prepare('PRAGMA table_info(message)')

@@ -258,7 +258,7 @@ describe('what a program asks', () => {
     expect(await session.end()).toBe(0);
   });
 
-  test('by OAuth is text on the page, one line in the list of keys, and comes back as it was', async () => {
+  test('by OAuth is text on the page, one line in the list of keys, and returns unchanged', async () => {
     const tunnel = tunnelTo(service.port);
     const program = await OAuthProgram.registered(tunnel);
     for (const text of texts) {

@@ -104,7 +104,7 @@ test(
   PAIRS * 2 * ROWS * EVERY_MS * 2 + 120_000,
 );
 
-test('a receiver that is down: what was written meanwhile is delivered or recorded as dropped, in order', async () => {
+test('messages written while a receiver is down are delivered or recorded as dropped, in order', async () => {
   harness = new Harness();
   await harness.start();
   const port = await freePort();

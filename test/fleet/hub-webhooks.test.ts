@@ -87,7 +87,7 @@ describeWithNats('the webhooks of a fleet', () => {
     await server.launch();
   });
 
-  test('go on at the other hub when one ends', async () => {
+  test('continue at the other hub when one ends', async () => {
     await register();
     write('one');
     await eventually(() => expect(texts()).toEqual(['one']));

@@ -91,7 +91,7 @@ describeWithNats('a Mac that publishes', () => {
     expect(await fleet.bodies('m7', 3)).toEqual(['a', 'b', 'c']);
   });
 
-  test('an event that the stream puts behind a newer one makes the Mac ask at once what the stream has', async () => {
+  test('an event that the stream stores behind a newer one makes the Mac look at once at what the stream holds', async () => {
     const mac = fleet.mac('m7');
     // The stream is not looked at in turn, so that only the answer to an event can raise a doubt.
     mac.clock = { ...systemClock, after: (ms, run) => (ms === LOOK_MS ? () => {} : systemClock.after(ms, run)) };
@@ -141,7 +141,7 @@ describeWithNats('a Mac that publishes', () => {
     expect(mac.log.lines.filter(({ message }) => message.includes('has lost events'))).toEqual([]);
   });
 
-  test('rows older than the first backfill are not taken for lost after a restart', async () => {
+  test('rows older than the first backfill do not count as lost after a restart', async () => {
     const mac = fleet.mac('m7');
     for (const text of ['old', 'older']) mac.write(text, undefined, Date.now() - 48 * HOUR_MS);
     await mac.start();

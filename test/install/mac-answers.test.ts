@@ -269,7 +269,7 @@ describe('an uninstallation', () => {
     expect(await runningVersion(mac)).toBe('0.1.0');
   });
 
-  test.each([1, 2, 3])('is done whatever number bootout answers (seed %d)', async (seed) => {
+  test.each([1, 2, 3])('succeeds with any number that bootout answers (seed %d)', async (seed) => {
     const mac = await installed(seed);
     await uninstall(mac.machine(), { purge: true });
     await expect(runningVersion(mac)).rejects.toThrow();

@@ -240,7 +240,7 @@ describe('another account of the same Mac that has Postern', () => {
     expect(mac.said.join('\n')).toContain('which this account cannot see');
   });
 
-  test('is not there: the last account with Postern removes the entry', async () => {
+  test('that does not exist makes the last account with Postern remove the entry', async () => {
     const { first, second } = await twoAccounts();
     await uninstall(first.machine(), { purge: true });
     expect(second.grants).toEqual({});

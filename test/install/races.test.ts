@@ -66,7 +66,7 @@ test('an uninstallation while an installer runs is refused, and removes nothing'
   });
 });
 
-test('a copy of the state that somebody removed: going back leaves the state in place and says so', async () => {
+test('going back without the removed copy of the state leaves the state in place and says so', async () => {
   const mac = await installed();
   const state = join(mac.layout.support, 'state.db');
   writeFileSync(state, 'of both');

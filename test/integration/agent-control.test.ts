@@ -34,7 +34,7 @@ describe('postern start, stop and restart', () => {
     });
   });
 
-  test('stop the agent for good, start it again, and change nothing that is so already', async () => {
+  test('stop the agent for good, start it again, and change nothing that needs no change', async () => {
     await install(mac.machine(), mac.options());
     const first = await pid();
     expect(await order('start')).toBe(`Postern is already running, as process ${first}.`);

@@ -124,7 +124,7 @@ describe('the client, against others', () => {
     },
   );
 
-  test('tells a service that is not there from an answer that never came', async () => {
+  test('distinguishes a missing service from a missing answer', async () => {
     const nobody = new PosternClient({ url: `http://127.0.0.1:${await freePort()}`, key: KEY });
     expect(await failure(nobody.status())).toMatchObject({ status: 0, code: 'unreachable' });
     // Ports that fetch refuses to connect to.

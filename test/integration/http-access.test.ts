@@ -248,7 +248,7 @@ describe('the check of Host and Origin', () => {
     expect(answer).toMatchObject({ status: 403, json: { code: 'origin_not_allowed' } });
   });
 
-  test('turns away what a strange page loads and where it sends the person, but for open pages', async () => {
+  test('refuses what a strange page loads and where it sends the person, except open pages', async () => {
     const gateway = await open();
     const navigation = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
     for (const site of ['cross-site', 'same-site', '', 'cross-site, none', 'something-new']) {

@@ -232,7 +232,7 @@ describe('a request', () => {
     expect(await unfinished('GET / HTTP/1.1\r\nHost: lo')).toMatchObject({ status: 408 });
   });
 
-  test('with an unknown expectation is answered all the same', async () => {
+  test('with an unknown expectation is still answered', async () => {
     const expectation = 'Expect: the-unexpected\r\nConnection: close\r\n';
     const raw = await gateway.raw(`GET /api/v1/messages HTTP/1.1\r\nHost: localhost\r\n${rawKey}${expectation}\r\n`);
     expect(raw).toMatch(/^HTTP\/1.1 200 /);

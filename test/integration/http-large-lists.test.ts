@@ -130,7 +130,7 @@ describe.each(Object.entries(LISTS))('a page of %s', (_, [path, messageIn]) => {
     expect(seen).toEqual(messages(30, 0, 0).map(({ id }) => id));
   });
 
-  test('of up to 16 MB is as it was', async () => {
+  test('of up to 16 MB is whole', async () => {
     await start(messages(30, 10, 400 * KB));
     const { rows } = await readPage(path, messageIn);
     expect(rows.every((row) => row.details !== undefined && !('details_left_out' in row))).toBe(true);

@@ -160,7 +160,7 @@ describe('sending', () => {
     [problem('send_outcome_unknown'), 504],
     [problem('send_in_progress'), 409],
     [problem('idempotency_key_reused'), 422],
-  ])('passes on what the sender says (%#)', async (error, status) => {
+  ])('passes on the outcome of the sender (%#)', async (error, status) => {
     gateway.sender.answer = () => {
       throw error;
     };

@@ -265,7 +265,7 @@ describe('a send with attachment_ids', () => {
     expect(kept()).toEqual([`${id}.json`]);
   });
 
-  test('is 404 for what is not there, and 400 for what is no list of ids', async () => {
+  test('is 404 for a missing upload, and 400 for something other than a list of ids', async () => {
     const { gateway } = await open();
     const { id } = (await gateway.call('POST', PATH, { headers: NAMED, body: 'x' })).json as Upload;
     expect(await send(gateway, [id, 'x', '../..'])).toMatchObject({

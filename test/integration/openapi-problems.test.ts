@@ -203,7 +203,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     expectProblem('invalid_cursor', 'listMessages', await service.get('/messages?cursor=first'));
   });
 
-  test('of what is not there', async () => {
+  test('of something that does not exist', async () => {
     const { row } = await mac.command<{ readonly row: number }>({
       do: 'receive',
       from: '+15550100',

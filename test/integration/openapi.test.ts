@@ -346,7 +346,7 @@ describe('real answers are as the document says', () => {
     await ask('signIn', 400, {}, {}, '', { origin });
   });
 
-  test('of every route there is, at least one good answer was looked at', () => {
+  test('every route had at least one good answer that was checked', () => {
     const good = new Set([...seen].filter((line) => / 2\d\d$/.test(line)).map((line) => line.split(' ')[0]));
     const missing = operations.map(([id]) => id).filter((id) => !good.has(id));
     expect(missing).toEqual(['openWebSocket', 'callMcp']);

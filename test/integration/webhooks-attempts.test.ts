@@ -26,7 +26,7 @@ describe('the attempts of a delivery', () => {
     expect(JSON.stringify([fixture.log.lines, fixture.store.deliveries(id)])).not.toContain('not ready');
   });
 
-  test('are gone after a restart but for deliveries that had only one', async () => {
+  test('are gone after a restart, except of deliveries that had only one', async () => {
     const fixture = new WebhookFixture([1, 1]);
     const receiver = await newReceiver((response) => void response.writeHead(503).end('not ready'));
     const { id } = fixture.dispatcher.add(hook(receiver.url));

@@ -94,7 +94,7 @@ test('a webhook that is behind the oldest kept change gets one event to read eve
   await eventually(() => expect(receiver.deliveries).toHaveLength(3));
 });
 
-test('a webhook without changes is done with none of them, and one that names removals gets those and ranges', async () => {
+test('a webhook without changes skips them all, and one that names removals gets those and ranges', async () => {
   const { dispatcher, update, changes, stream } = fixture();
   const [rows, removals] = [await newReceiver(), await newReceiver()];
   dispatcher.add(hook(rows.url, ['message.received']));
@@ -192,7 +192,7 @@ test('a webhook that begins to ask for changes skips earlier ones, although its 
   expect(store.get(id)?.offset).toEqual({ rowId: 6, change: 1 });
 });
 
-test('where changes are off none can be registered, and one from before gets new rows and a line in the log', async () => {
+test('while changes are off no webhook for them can be registered, and an earlier one gets new rows and a line in the log', async () => {
   const { dispatcher, store, messages, channel, log } = fixture(false);
   const receiver = await newReceiver();
   expect(() => dispatcher.add(hook(receiver.url, ['message.updated']))).toThrow(

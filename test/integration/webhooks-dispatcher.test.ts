@@ -26,7 +26,7 @@ describe('a webhook', () => {
     });
   });
 
-  test('is sent only the types it asked for, and is done with the others', async () => {
+  test('receives only the types it asked for, and skips the others', async () => {
     const fixture = new WebhookFixture();
     const receiver = await newReceiver();
     const { id } = fixture.dispatcher.add(hook(receiver.url, { events: ['message.sent'] }));
@@ -40,7 +40,7 @@ describe('a webhook', () => {
     expect(fixture.store.get(id)?.offset.rowId).toBe(6);
   });
 
-  test('can tell rows apart that a database gave no guid', async () => {
+  test('distinguishes rows without a guid', async () => {
     const fixture = new WebhookFixture();
     const receiver = await newReceiver();
     fixture.dispatcher.add(hook(receiver.url));

@@ -147,7 +147,7 @@ describe('a webhook that holds', () => {
     expect(receiver.deliveries.map(({ headers }) => headers['x-webhook-attempt'])).toEqual(['1', '2', '3']);
   });
 
-  test('is done with rows that were deleted meanwhile, although they are still in memory', async () => {
+  test('skips rows that were deleted meanwhile, although they are still in memory', async () => {
     const { clock, fixture } = held();
     const receiver = await newReceiver((response, { event }) => {
       response.writeHead(event.data.id === '1' ? 503 : 204).end();
@@ -200,7 +200,7 @@ describe('a webhook that holds', () => {
     expect(rowsAt(receiver).slice(-4)).toEqual([2, 2, 2, 4]);
   });
 
-  test('is done with an event that is filtered out meanwhile, and delivers what was dropped before one that waits', async () => {
+  test('skips an event that is filtered out meanwhile, and delivers dropped events before a waiting one', async () => {
     const { fixture } = held();
     const receiver = await newReceiver((response) => void response.writeHead(503).end());
     const { id } = fixture.dispatcher.add(hook(receiver.url));
@@ -218,7 +218,7 @@ describe('a webhook that holds', () => {
     );
   });
 
-  test('counts on after what was dropped is delivered before it', async () => {
+  test('continues the count of attempts after dropped events are delivered before it', async () => {
     const { clock, fixture } = held();
     const receiver = await newReceiver((response) => void response.writeHead(503).end());
     const { id } = fixture.dispatcher.add(hook(receiver.url));
@@ -235,7 +235,7 @@ describe('a webhook that holds', () => {
     expect(receiver.deliveries.at(-1)?.headers['x-webhook-attempt']).toBe('4');
   });
 
-  test('counts on after a restart for what was dropped and is held again', async () => {
+  test('continues the count of attempts after a restart for a dropped event that is held again', async () => {
     const { fixture } = held();
     const receiver = await newReceiver((response) => void response.writeHead(503).end());
     const { id } = fixture.dispatcher.add(hook(receiver.url));
@@ -329,7 +329,7 @@ describe('what was dropped', () => {
     await eventually(() => expect(fixture.dispatcher.status(id)).toMatchObject({ row_id: 4, dropped: 2 }));
   });
 
-  test('a webhook is not told twice of a test that failed', async () => {
+  test('a failed test of a webhook is not counted as dropped', async () => {
     const fixture = new WebhookFixture([1, 1]);
     const receiver = await newReceiver((response) => void response.writeHead(500).end());
     const { id } = fixture.dispatcher.add(hook(receiver.url));

@@ -100,7 +100,7 @@ describe('removing a webhook', () => {
 });
 
 describe('a test event', () => {
-  test('is sent once and answered with what the receiver said', async () => {
+  test('is sent once, and the response has the answer of the receiver', async () => {
     const fixture = new WebhookFixture();
     const receiver = await newReceiver((response) => void response.writeHead(500).end('out of order'));
     const { id } = fixture.dispatcher.add(hook(receiver.url, { secret: 's' }));

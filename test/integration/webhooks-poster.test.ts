@@ -160,7 +160,7 @@ describe('a failed post', () => {
     expect(await newPoster().send(post(receiver.url)).result).toMatchObject({ attempts: 3, status: null });
   });
 
-  test('is one that was redirected: the other address is never asked', async () => {
+  test('is one that was redirected, and the other address gets no request', async () => {
     const other = await newReceiver();
     const receiver = await newReceiver((response) => void response.writeHead(307, { Location: other.url }).end());
     const result = await newPoster().send(post(receiver.url)).result;
@@ -185,7 +185,7 @@ describe('a failed post', () => {
     await eventually(() => expect(open).toBe(0));
   });
 
-  test('is one that is answered by a status that is none', async () => {
+  test('is one whose answer has an invalid status', async () => {
     const url = await newTcpServer((socket) =>
       socket.on('data', () => socket.end('HTTP/1.1 000 Odd\r\nContent-Length: 0\r\n\r\n')),
     );

@@ -226,7 +226,7 @@ describe('a rotated secret', () => {
     expect(fixture.reopenedStore().get(id)?.previousSecret).toBeNull();
   });
 
-  test('that is taken away signs nothing, and one that is new has none before it', async () => {
+  test('that is removed signs nothing, and a new one has no earlier one', async () => {
     const fixture = new WebhookFixture();
     const receiver = await newReceiver();
     const { id } = fixture.dispatcher.add(hook(receiver.url, { secret: 'old' }));

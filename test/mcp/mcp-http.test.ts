@@ -98,7 +98,7 @@ describe('the door of /mcp', () => {
     expect((await ask(gateway, LIST, { headers: { 'content-type': 'text/plain' } })).status).toBe(415);
   });
 
-  test('answers what is no message of the protocol with an error of the protocol', async () => {
+  test('answers anything but a message of the protocol with an error of the protocol', async () => {
     const gateway = await open();
     for (const message of [{}, null, 7, { jsonrpc: '2.0' }, { ...LIST, method: 7 }]) {
       const answer = await ask(gateway, message);

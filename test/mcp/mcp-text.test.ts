@@ -171,7 +171,7 @@ describe('text of other people', () => {
     );
   });
 
-  test('that is long is cut where it is said, and no character is split', () => {
+  test('that is long is cut with a note, and no character is split', () => {
     const shown = text([message('👍'.repeat(MAX_SHOWN_BODY))]);
     expect(shown).toMatch(/👍\n\+ cut here: messages_read with message_id "7" has the rest$/);
     expect(shown).not.toMatch(/\p{Cs}|U\+D/u);

@@ -139,7 +139,7 @@ describe('progress', () => {
     await eventually(() => expect(rowsAt(other)).toEqual([2, 3]));
   });
 
-  test('of what the key may not read is made in silence', async () => {
+  test('past messages that the key may not read is made without a post', async () => {
     const fixture = await SubscriptionFixture.start();
     const callback = await fixture.callback();
     fixture.hidden.add(1);

@@ -223,7 +223,7 @@ describe('a converted attachment', () => {
     expect(files.opened).toBe(files.closed);
   });
 
-  test('is 409 while the file is in iCloud alone, and not there when it is missing', async () => {
+  test('is 409 while the file is only in iCloud, and absent when it is missing', async () => {
     expect(await codeOf(setUp({ state: 'in_cloud' }).get())).toBe('409 not_on_this_mac');
     expect(await codeOf(setUp({ state: 'downloading' }).get())).toBe('409 not_on_this_mac');
     expect(await setUp({ state: 'missing' }).get()).toBeUndefined();

@@ -165,7 +165,7 @@ describe('the consent page', () => {
     expect(answered.slice(3).sort()).toEqual([400, 401, 401, 401, 401]);
   });
 
-  test('lets 32 wrong keys wait, however many questions are open', async () => {
+  test('lets 32 wrong keys wait, no matter how many consents are open', async () => {
     const { tunnel, clock } = await door();
     const program = await OAuthProgram.registered(tunnel);
     const answered: number[] = [];

@@ -106,7 +106,7 @@ describe('the overview', () => {
   });
 });
 
-describe('lists with what the console shows beside them', () => {
+describe('lists with the additions that the console shows', () => {
   test('the audit log goes back page by page, newest first, and narrows to what is asked', async () => {
     const page = await fixture.service.get('/audit?order=desc&limit=2&include=contacts');
     const newest = page.json as readonly AuditEntry[];

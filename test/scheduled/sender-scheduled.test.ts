@@ -264,7 +264,7 @@ describe('an Idempotency-Key of a scheduled send', () => {
     expect(await codeOf(schedule(0, { ...same, body: 'another' }))).toBe('idempotency_key_reused');
   });
 
-  test('of a plain send is not taken for another', async () => {
+  test('of a plain send cannot schedule another', async () => {
     await service.ownerSender.send({ recipient: ANA, body: 'later', attachments: [], ...key });
     expect(await codeOf(schedule(HOUR, key))).toBe('idempotency_key_reused');
   });

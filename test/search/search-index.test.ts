@@ -295,7 +295,7 @@ describe('the answer', () => {
     expect(found.stale).toBe(0);
   });
 
-  test.each([3, 900, 1100])('of a beginning that %i words have is all that have one of them', async (count) => {
+  test.each([3, 900, 1100])('to a beginning that %i words share has every message with one of them', async (count) => {
     const words = Array.from({ length: count }, (_none, n) => `wal${n}x`);
     const texts = [words.join(' '), 'wall', 'dinner', `dinner ${words[1]}`, 'wam'];
     const { find, rows } = await indexed(...texts);

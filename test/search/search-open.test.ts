@@ -44,7 +44,7 @@ test('search that is switched off says what to set, and leaves no file', async (
   await search.close();
 });
 
-test('where SQLite has no full-text index that can delete, search says so and makes no file', async () => {
+test('search says so and makes no file where the full-text index of SQLite cannot delete', async () => {
   const path = join(folder, 'unsupported.db');
   const search = await openSearch(true, {
     ...parts(path),

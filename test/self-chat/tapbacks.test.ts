@@ -297,7 +297,7 @@ describe('in the self-chat that was proved', () => {
   });
 
   describe('over a restart', () => {
-    test('what was written is not written again, and a tapback of meanwhile counts', async () => {
+    test('a written message is not written again, and a tapback from meanwhile counts', async () => {
       const held = await self.asked();
       await self.service.access.close();
       self.service.chats.message({

@@ -92,7 +92,7 @@ test('files beside chat.db are found through a link to chat.db, and through a li
   expect(String((await attached('Attachments/aa/p.jpg')).bytes)).toBe('kept');
 });
 
-test('no other file is ever taken for an attachment, nor called available', async () => {
+test('no other file is ever served as an attachment or called available', async () => {
   const folder = openIn('Library/Messages');
   const secret = write(join(home, 'Documents/Attachments/aa/p.jpg'), 'secret');
   write(join(folder, 'Attachments/aa/p.jpg'), 'of another message');

@@ -49,7 +49,7 @@ function build({ isWatching = false, wal = true, exists = true, isLink = false }
 }
 
 describe('the change detector', () => {
-  test('checks at once, then at every interval, and tells of commits only', async () => {
+  test('checks at once, then at every interval, and reports only commits', async () => {
     const { detector, seen, clock, fixture } = build();
     detector.start();
     detector.start();
@@ -71,7 +71,7 @@ describe('the change detector', () => {
     expect(seen.changes).toBe(1);
   });
 
-  test('tells of health when it changes, and continues when the database is back', async () => {
+  test('reports changes of health, and continues when the database is back', async () => {
     const { detector, seen, clock, create } = build({ exists: false });
     detector.start();
     await clock.advance(3000);

@@ -76,7 +76,7 @@ describe('the connection', () => {
     chmodSync(dirname(path), 0o700);
   });
 
-  test('touches nothing before the first check, then tells a change from none', () => {
+  test('touches nothing before the first check, then reports whether something changed', () => {
     const path = freshPath();
     const { connection, guids } = connect(path);
     expect(connection.health()).toEqual({ connected: false, message: null });
@@ -222,7 +222,7 @@ describe('the connection', () => {
     expect(guids()).toEqual(['X']);
   });
 
-  test('tells a file from its predecessor that lay there while nobody looked', () => {
+  test('distinguishes a file from its predecessor, even if the change was not observed', () => {
     const path = freshPath();
     const first = write(path, ['A']);
     const ids = [1, 2].map((run) => {

@@ -56,7 +56,7 @@ function open(schema?: Schema) {
 }
 
 describe.each(MACOS_SCHEMAS)('on the %s schema', (schema) => {
-  test('a conversation says how Messages files it, and is junk if Messages shows it nowhere', async () => {
+  test('a conversation says how Messages files it, and is junk if Messages does not show it', async () => {
     const { fixture, reader, skipped } = open(schema);
     const possible = FILED.filter(([columns]) => Object.keys(columns).every((name) => fixture.hasColumn('chat', name)));
     const rows = possible.map(([columns], at) => {

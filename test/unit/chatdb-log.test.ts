@@ -33,7 +33,7 @@ describe.each(MACOS_SCHEMAS)('the log of a %s database', (schema) => {
     expect(log.pendingRows(rowOffset(2 ** 53), 9)).toEqual([]);
   });
 
-  test('tells received, sent and reaction apart', () => {
+  test('distinguishes received, sent and reaction', () => {
     const { fixture, log } = open(schema);
     const chat = fixture.chat('any;-;1');
     fixture.message({ chat, guid: 'A', text: 'in' });
@@ -140,7 +140,7 @@ describe('a pending row', () => {
     expect(log.pendingRows(rowOffset(0), 1)[0]).toMatchObject({ isIncomplete: false });
   });
 
-  test('of a bare database lacks a chat at most', () => {
+  test('in a bare database lacks at most a chat', () => {
     const { fixture, log } = open('bare');
     fixture.message({ is_from_me: 1, text: '\uFFFC' });
     expect(log.pendingRows(rowOffset(0), 1)[0]).toMatchObject({ isUnsent: false, isIncomplete: true });

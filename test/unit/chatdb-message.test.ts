@@ -199,7 +199,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('is not there when it is unknown or a reaction', () => {
+  test('is absent when it is unknown or a reaction', () => {
     const reaction = fixture.message({ chat, associated_message_type: 2000, associated_message_guid: 'p:0/A-1' });
     expect(reader.message(String(reaction))).toBeUndefined();
     expect(reader.message('4711')).toBeUndefined();
@@ -241,7 +241,7 @@ describe('a message', () => {
     expect(page.items.map(({ id }) => id)).toEqual([String(kept)]);
   });
 
-  test('of a row full of nothing is still a message', () => {
+  test('of a row of empty values is still a message', () => {
     const names = fixture.sqlite
       .prepare('SELECT name FROM pragma_table_info(\'message\') WHERE "notnull" = 0 AND pk = 0')
       .all()

@@ -40,7 +40,7 @@ describe('the channel', () => {
     expect(channel.after(rowOffset(11), 2)).toBeUndefined();
   });
 
-  test('tells a waiting reader that it was restarted, without a new event', () => {
+  test('reports a restart to a waiting reader, without a new event', () => {
     const channel = new Channel();
     let told = 0;
     const reader = channel.live(() => {

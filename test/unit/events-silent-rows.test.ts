@@ -28,7 +28,7 @@ test('a vote that nothing follows does not make health say that events are behin
   expect(pipeline.publisher.warning()).toBeUndefined();
 });
 
-test('of rows without a conversation, only messages that are still there are reported as joined later', () => {
+test('only messages without a conversation that still exist are reported as joined later', () => {
   const unjoined = (rowId: number, { event } = arrival(rowId)): PendingRow =>
     arrival(rowId, { event: { ...event, data: { ...event.data, conversation_id: '' } } as Event });
   const reaction = { type: 'reaction.added', data: { conversation_id: '' } } as unknown as Event;

@@ -92,7 +92,7 @@ test('for readers with changes the offset is the last member, and without it not
   });
 });
 
-test('what is gone has nothing to include', async () => {
+test('removals and summaries have nothing to include', async () => {
   const json = eventSerializer({ details: () => Promise.resolve(details), names: () => ana, offsetText: encodeOffset });
   const all = includeSet(['contacts', 'details']);
   const removed = { type: 'message.removed', data: { id: '7', guid: '', conversation_id: '' } } as const;

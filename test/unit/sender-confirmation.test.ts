@@ -122,7 +122,7 @@ describe('the row of a send', () => {
     ['a\nb', 'a\r\nb'],
     ['\uFFFC\nlook\uFFFD here\n\uFFFC', 'look here'],
     ['  spaces stay  ', '  spaces stay  '],
-  ])('has the same text but for line ends and placeholders (%#)', async (sent, stored) => {
+  ])('has the same text except for line ends and placeholders (%#)', async (sent, stored) => {
     const { clock, chat, send } = setUp();
     const sending = send({ body: sent });
     await idle();

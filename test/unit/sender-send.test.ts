@@ -90,7 +90,7 @@ describe('the answer', () => {
     expect(listeners).toBe(0);
   });
 
-  test('is provisional at once while chat.db is away, and the message is sent all the same', async () => {
+  test('is provisional at once while chat.db is away, and the message is still sent', async () => {
     const { chat, messages, log, send } = setUp();
     chat.isAway = true;
     expect((await send()).confirmed).toBe(false);

@@ -230,7 +230,7 @@ describe('idempotency', () => {
     database.close();
   });
 
-  test('what a crash interrupted is known as such', () => {
+  test('a request that a crash interrupted is known as interrupted', () => {
     const path = newFile();
     const crashed = openStateDatabase(path);
     idempotencyStore(crashed).claim(key, 'hash', 0);

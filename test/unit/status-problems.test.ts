@@ -88,7 +88,7 @@ describe('the status', () => {
     return { clock, log, now, closers, status: openStatus(parts, closers, log) };
   };
 
-  test('tells of a failure in the night that nobody looked at', async () => {
+  test('reports a failure of the night that nobody looked at', async () => {
     const { clock, now, status } = setUp();
     Object.assign(now, { connected: false, message: 'It cannot be opened.' });
     await clock.advance(60_000);

@@ -66,7 +66,7 @@ describe('an upload', () => {
     expect(await codeOf(store.of('another').rename(id, 'x'))).toBe('upload_not_found');
   });
 
-  test('is not there for another key, in the same words as one that never was', async () => {
+  test('does not exist for another key, in the words for an unknown one', async () => {
     const { owner, store } = setUp();
     const { id } = await owner.add(photo());
     const messages = [id, 'never', '../config.toml'].map((one) => {
@@ -121,7 +121,7 @@ describe('an upload', () => {
     expect(existsSync(root)).toBe(true);
   });
 
-  test('that was sent has no content any more, and still tells its repeat', async () => {
+  test('that was sent has no content any more, and still identifies its repeat', async () => {
     const { owner, folder, clock } = setUp();
     const { id } = await owner.add(photo());
     const [before] = owner.files([id]);

@@ -80,7 +80,7 @@ describe('a batch of frames', () => {
     expect(textsOf(run?.bytes ?? Buffer.alloc(0))).toEqual(contents.slice(0, 1));
   });
 
-  test('of nothing is none', () => {
+  test('is absent if there is no frame', () => {
     expect(newRuns().front([])).toBeUndefined();
   });
 });

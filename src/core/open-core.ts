@@ -89,7 +89,7 @@ function openSends(core: CoreBase & CoreMac & CoreEvents): CoreSends {
     folder: join(config.dir, UPLOADS),
     clock: host.clock,
     log: host.log,
-    keptBytes: () => deferrals.keptBytes() + guests.keptBytes(),
+    keptBytes: () => [...deferrals.keptBytes(), ...guests.keptBytes()],
   });
   closers.add('uploads', { start: () => uploads.start(), close: () => uploads.close() });
   const ownerSends = new OwnerSends({ sender, deferral: deferrals });

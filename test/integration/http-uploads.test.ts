@@ -23,7 +23,7 @@ async function open(options: Parameters<typeof HttpGateway.start>[0] = {}) {
   folders += 1;
   const folder = join(root, String(folders));
   const clock = new FakeClock();
-  const store = new UploadStore({ folder, clock, log: collectingLog(), keptBytes: () => 0 });
+  const store = new UploadStore({ folder, clock, log: collectingLog(), keptBytes: () => [] });
   const gateway = await HttpGateway.start({ uploads: store.of(OWNER), ...options });
   ends.push(() => gateway.close());
   const kept = (): readonly string[] => {

@@ -1,6 +1,8 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Caller } from '../../src/core/model/caller.ts';
+import type { SendRequest } from '../../src/core/model/ports/sending-ports.ts';
 import { KEPT_FILES } from '../../src/core/sender/checked-attachments.ts';
 import { AccessSending, ANA, codeOf } from '../support/access-sending.ts';
 import { eventually } from '../support/eventually.ts';
@@ -41,6 +43,43 @@ test.each([
     expect(kept()).toEqual(service.scheduler.openIds());
   },
 );
+
+describe('the room for files', () => {
+  /** Schedules a send with this caller, and stores another size for its file, of 7 bytes. */
+  async function occupy(caller: Pick<Caller, 'sender'>, bytes: number): Promise<void> {
+    expect(await codeOf(service.send(caller, scheduled()))).toBe('none');
+    service.state.exec(`UPDATE scheduled SET attachments = json_set(attachments, '$[0].bytes', ${bytes})`);
+  }
+  function scheduled(): Partial<SendRequest> {
+    const sendAtMs = service.clock.now() + HOUR;
+    return { attachments: [photo], sendAtMs, sendUntilMs: sendAtMs + HOUR };
+  }
+
+  test('is half of it for limited keys, whether their sends are held or scheduled', async () => {
+    const [agent, held] = [service.caller(), service.caller({ approval: 'always' })];
+    await occupy(agent, 499_999_990);
+    expect(await codeOf(service.send(held, { attachments: [photo] }))).toBe('none');
+    expect(await codeOf(service.send(held, { attachments: [photo], body: 'again' }))).toBe('storage_full');
+    expect(await codeOf(service.send(agent, { ...scheduled(), body: 'again' }))).toBe('storage_full');
+    expect(await codeOf(service.send(service.owner, scheduled()))).toBe('none');
+  });
+
+  test('is not taken from the half of limited keys by a file of the owner', async () => {
+    await occupy(service.owner, 600_000_000);
+    expect(await codeOf(service.send(service.caller({ approval: 'always' }), { attachments: [photo] }))).toBe('none');
+  });
+
+  test('counts an upload once while it is scheduled', async () => {
+    await occupy(service.owner, 999_999_990);
+    const uploads = service.uploads.of('owner');
+    const content = (async function* () {
+      yield Buffer.from('picture');
+    })();
+    const { id } = await uploads.add({ name: 'photo.png', mimeType: 'image/png', content });
+    const request = { ...scheduled(), attachments: [], uploads: uploads.files([id]) };
+    expect(await codeOf(service.send(service.owner, request))).toBe('none');
+  });
+});
 
 test('an approved send that could not be stored is scheduled with its files at the next start', async () => {
   const sendAtMs = service.clock.now() + HOUR;

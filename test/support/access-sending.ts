@@ -124,7 +124,7 @@ export class AccessSending {
       folder: join(configDir, UPLOADS),
       clock: this.clock,
       log: this.log,
-      keptBytes: () => this.access.keptBytes(),
+      keptBytes: () => [...this.access.keptBytes(), ...this.scheduler.keptBytes()],
     });
     this.files = new KeptCopies({ rules, log: this.log });
     const { files } = this;
@@ -137,8 +137,7 @@ export class AccessSending {
     this.lookup = chatSendLookup(this.#connection);
     const { lookup } = this;
     const run = new ScheduledRun({ ...scheduling, sentParts: sentPartStore(this.state), lookup });
-    const otherBytes = (): number => this.uploads.bytes + this.access.keptBytes();
-    this.scheduler = new SendScheduler({ ...scheduling, idempotency, otherBytes }, run);
+    this.scheduler = new SendScheduler({ ...scheduling, idempotency, uploads: this.uploads }, run);
     const ports = new Ports();
     this.scheduled = allScheduled(this.scheduler, store, () => scheduledOnPhone(this.#connection));
     ports.provide(SCHEDULED, this.scheduled);

@@ -15,7 +15,7 @@ test('without a feature that knows guests, no key but the owner’s opens the se
   const guests = new Guests();
   expect(guests.find('postern_7f3a9c1e_secret')).toBeUndefined();
   expect(guests.callerOf('7f3a9c1e')).toBeUndefined();
-  expect([guests.keptBytes(), guests.heldSends()]).toEqual([0, undefined]);
+  expect([guests.keptBytes(), guests.heldSends()]).toEqual([[], undefined]);
   expect(() => guests.admitDue(DUE)).toThrow(expect.objectContaining({ code: 'unauthorized' }));
   expect(guests.admitDue({ ...DUE, key_id: OWNER })()).toBeUndefined();
 });

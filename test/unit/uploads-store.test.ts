@@ -14,9 +14,17 @@ const root = temporaryFolder();
 let folders = 0;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-function setUp({ folder = '', keptBytes = 0, clock = new FakeClock() } = {}) {
+interface SetUpOptions {
+  readonly folder?: string;
+  /** The sizes of the files of held and scheduled sends, by key. */
+  readonly kept?: Readonly<Record<string, number>>;
+  readonly clock?: FakeClock;
+}
+
+function setUp({ folder = '', kept = {}, clock = new FakeClock() }: SetUpOptions = {}) {
   folders += 1;
   const parts = { folder: folder || join(root, `uploads-${folders}`), clock, log: collectingLog() };
+  const keptBytes = Object.entries(kept).map(([keyId, bytes]) => ({ keyId, bytes }));
   const store = new UploadStore({ ...parts, keptBytes: () => keptBytes });
   return { ...parts, store, owner: store.of(OWNER) };
 }
@@ -155,15 +163,16 @@ describe('the room', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('ends at 1 GB together with the files of held sends', async () => {
-    const { owner, folder } = setUp({ keptBytes: 998_000_000 });
+  test('ends at 1 GB together with the files of held and scheduled sends', async () => {
+    const { owner, store, folder } = setUp({ kept: { [OWNER]: 990_000_000, agent: 8_000_000 } });
     await owner.add({ ...photo(), content: megabytes(2) });
     expect(await codeOf(owner.add(photo()))).toBe('storage_full');
+    expect(await codeOf(store.of('agent').add(photo()))).toBe('storage_full');
     expect(readdirSync(folder)).toHaveLength(2);
   });
 
   test('is not used up by limited keys: half is the owner’s', async () => {
-    const { owner, store } = setUp({ keptBytes: 499_000_000 });
+    const { owner, store } = setUp({ kept: { agent: 499_000_000, [OWNER]: 200_000_000 } });
     const agent = store.of('agent');
     await agent.add({ ...photo(), content: megabytes(1) });
     expect(await codeOf(store.of('another').add(photo()))).toBe('storage_full');

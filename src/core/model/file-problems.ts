@@ -28,12 +28,11 @@ export const FILE_PROBLEMS = {
     hint: 'Wait until one of them is complete.',
     example: { max: 10 },
   },
-  no_room_for_upload: {
+  storage_full: {
     status: 507,
     mayHaveBeenSent: false,
-    code: 'storage_full',
-    detail: 'There is no room for more uploads.',
-    hint: 'Unsent uploads may total 1 GB and 1,000 files (half for limited keys), and are deleted after 24 hours. Send some, or make room on the disk.',
+    detail: 'There is no room for more files.',
+    hint: 'Nothing was sent. Uploads and the files of waiting messages may total 1 GB, and uploads 1,000 files (limited keys: half). Unsent uploads are deleted after 24 hours. If the disk is full, make room on it.',
   },
   not_on_this_mac: {
     status: 409,

@@ -59,10 +59,4 @@ export const GUEST_PROBLEMS = {
     hint: 'Close one that is no longer needed.',
     example: { max: 16 },
   },
-  storage_full: {
-    status: 507,
-    mayHaveBeenSent: false,
-    detail: 'There is no room to keep the files of this message while it waits for a decision.',
-    hint: 'Nothing was sent. Wait until the owner has decided on some of the waiting messages.',
-  },
 } as const satisfies Readonly<Record<string, ProblemText>>;

@@ -3,6 +3,7 @@ import { OWNER } from './owner.ts';
 import type { DueSend } from './ports/deferral-ports.ts';
 import type { Cancel } from './ports/host-ports.ts';
 import { problem } from './problems.ts';
+import type { StoredBytes } from './upload.ts';
 
 /** A key that has changed, or that has ended. */
 export interface ChangedKey {
@@ -18,8 +19,8 @@ export interface GuestBook {
   find(key: string): Caller | undefined;
   /** Returns the caller of a key by the key's id; undefined if the key has expired or was revoked. */
   callerOf(keyId: string): Caller | undefined;
-  /** Returns the total size of the files of sends that wait for the owner, in bytes. */
-  keptBytes(): number;
+  /** Returns the sizes of the files of sends that wait for the owner. */
+  keptBytes(): readonly StoredBytes[];
   /** Returns the number of sends that wait for the owner; undefined before there was a key. */
   heldSends(): number | undefined;
   /**
@@ -49,8 +50,8 @@ export class Guests implements GuestBook {
     return this.#book?.callerOf(keyId);
   }
 
-  keptBytes(): number {
-    return this.#book?.keptBytes() ?? 0;
+  keptBytes(): readonly StoredBytes[] {
+    return this.#book?.keptBytes() ?? [];
   }
 
   heldSends(): number | undefined {

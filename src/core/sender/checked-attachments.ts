@@ -6,10 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { type AppError, errorCode, type Mistake } from '../model/errors.ts';
 import type { SendRequest } from '../model/ports/sending-ports.ts';
 import { invalidRequest, PROBLEMS, problem } from '../model/problems.ts';
-
-/** Maximum number of files in one send, and maximum size of each file in bytes (decision D7). */
-const MAX_ATTACHMENTS = 10;
-const MAX_BYTES = 100_000_000n;
+import { MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS } from '../model/upload.ts';
 
 export interface AttachmentRules {
   /** The folders from which files may be sent (`send.attachment_roots`). If empty, files may have any path. */
@@ -92,7 +89,7 @@ export async function openChecked(file: CheckedFile): Promise<FileHandle> {
     throw isForbidden(error) ? invalidRequest([{ pointer: file.pointer, message: UNREADABLE }]) : changed(file, error);
   }
   const found = await handle.stat({ bigint: true });
-  if (found.isFile() && identity(found) === file.identity && found.size <= MAX_BYTES) return handle;
+  if (found.isFile() && identity(found) === file.identity && found.size <= MAX_ATTACHMENT_BYTES) return handle;
   await handle.close();
   throw changed(file);
 }
@@ -148,7 +145,7 @@ async function check(path: string, rules: AttachmentRules): Promise<Checked | st
   // Before anything else is said of the file, because a limited key must learn nothing of files outside.
   if (rules.roots.length > 0 && !(await includesAny(folders, rules.roots))) return OUTSIDE;
   if (!file.isFile()) return 'This is not a regular file.';
-  if (file.size > MAX_BYTES) return 'The file is larger than 100 MB.';
+  if (file.size > MAX_ATTACHMENT_BYTES) return 'The file is larger than 100 MB.';
   // If `chatDbPath` is a link, SQLite keeps the side files beside the file that the link leads to.
   const database = await realpath(rules.chatDbPath).catch(() => rules.chatDbPath);
   if (await includesAny(new Set([identity(file)]), withSideFiles(database))) {

@@ -1,5 +1,5 @@
-import type { KeptFile } from '../model/kept-file.ts';
-import type { Row, SqlValue } from '../runtime/sqlite.ts';
+import type { StoredBytes } from '../model/upload.ts';
+import type { Row, Sqlite, SqlValue } from '../runtime/sqlite.ts';
 
 /** Converts a member of a record to the value of its column, and back. */
 export interface ColumnType<Value> {
@@ -49,7 +49,11 @@ export function firstNumber(row: Row | undefined): number | undefined {
   return typeof row?.[0] === 'number' ? row[0] : undefined;
 }
 
-/** Returns the total size, in bytes, of the files that the rows list as JSON in their first column. */
-export function bytesOfFiles(rows: readonly Row[]): number {
-  return rows.flatMap(([json]) => JSON.parse(String(json)) as KeptFile[]).reduce((sum, { bytes }) => sum + bytes, 0);
+/** Returns a function that reads the sizes of the `attachments` of those rows of a table, as one sum per key. */
+export function storedBytesOf(database: Sqlite, table: string, where: string): () => readonly StoredBytes[] {
+  const sums = database.prepare(
+    `SELECT key_id, sum(json_extract(value, '$.bytes')) FROM ${table}, json_each(attachments)
+     WHERE ${where} GROUP BY key_id`,
+  );
+  return () => sums.all().map(([keyId, bytes]) => ({ keyId: String(keyId), bytes: Number(bytes) }));
 }

@@ -10,17 +10,18 @@ import { OWNER } from '../model/owner.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import type { IncomingFile, UploadedFile, Uploads } from '../model/ports/uploads-ports.ts';
 import { problem } from '../model/problems.ts';
-import { MAX_KEPT_BYTES, type Upload } from '../model/upload.ts';
+import { MAX_ATTACHMENT_BYTES, type StoredBytes, type Upload } from '../model/upload.ts';
 
 // Limits of uploads (decision R1).
 const KEPT_MS = DAY_MS;
-const MAX_FILE_BYTES = 100_000_000;
+/** Maximum total size of all uploads and of the files of all held and deferred sends. */
+const MAX_STORED_BYTES = 1_000_000_000;
 const MAX_FILES = 1000;
 /** Maximum number of concurrent uploads per key. */
 const MAX_ARRIVING = 10;
 /** Number of sent files whose records are kept, so that repeated sends are recognised. The oldest are removed first. */
 const MAX_GONE = 2000;
-/** Share of `MAX_KEPT_BYTES` and `MAX_FILES` that all limited keys together may use. */
+/** Share of `MAX_STORED_BYTES` and `MAX_FILES` that all limited keys together may use. */
 const LIMITED_SHARE = 0.5;
 
 export interface UploadStoreParts {
@@ -28,13 +29,11 @@ export interface UploadStoreParts {
   readonly folder: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Returns the size of held sends' files in bytes. These files count towards `MAX_KEPT_BYTES` too. */
-  readonly keptBytes: () => number;
+  /** Returns the sizes of the files of held and deferred sends. */
+  readonly keptBytes: () => readonly StoredBytes[];
 }
 
-/** An upload, arriving or complete. */
-interface Taken {
-  readonly keyId: string;
+interface ArrivingUpload extends StoredBytes {
   bytes: number;
 }
 
@@ -45,7 +44,7 @@ interface Taken {
 export class UploadStore {
   readonly #parts: UploadStoreParts;
   readonly #records = new Map<string, UploadRecord>();
-  readonly #arriving = new Set<Taken>();
+  readonly #arriving = new Set<ArrivingUpload>();
   #cancel: Cancel | undefined;
   #isClosed = false;
 
@@ -79,7 +78,16 @@ export class UploadStore {
 
   /** Total size in bytes of all stored uploads, including those still arriving. */
   get bytes(): number {
-    return this.#bytesOf(() => true);
+    return total(this.#stored());
+  }
+
+  /**
+   * Returns how many bytes the key may still store. Does not count these `uploads`, because copies are about to replace
+   * them.
+   */
+  left(keyId: string, uploads: readonly UploadedFile[] = []): number {
+    const all = [...this.#stored(), ...this.#parts.keptBytes()];
+    return leftOf(MAX_STORED_BYTES, keyId, all, total) + total(uploads);
   }
 
   of(keyId: string): Uploads {
@@ -106,7 +114,7 @@ export class UploadStore {
     }
     const id = randomUUID();
     const name = safeFileName(given);
-    const taken: Taken = { keyId, bytes: 0 };
+    const taken: ArrivingUpload = { keyId, bytes: 0 };
     this.#arriving.add(taken);
     try {
       this.#assertRoom(keyId);
@@ -122,7 +130,7 @@ export class UploadStore {
     } catch (error) {
       await this.#forget(id);
       if (!isAppError(error) && ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '')) {
-        throw problem('no_room_for_upload', {}, { cause: error });
+        throw problem('storage_full', {}, { cause: error });
       }
       throw error;
     } finally {
@@ -132,16 +140,16 @@ export class UploadStore {
 
   /**
    * Writes the content as it arrives. Returns its SHA-256 in hexadecimal. Throws `upload_too_large` or
-   * `no_room_for_upload`.
+   * `storage_full`.
    */
-  async #receive(path: string, content: AsyncIterable<Uint8Array>, taken: Taken): Promise<string> {
+  async #receive(path: string, content: AsyncIterable<Uint8Array>, taken: ArrivingUpload): Promise<string> {
     const hash = createHash('sha256');
     // The folder is new, so the path cannot be an existing file or a link.
     const file: FileHandle = await open(path, 'wx', 0o600);
     try {
       for await (const chunk of content) {
         taken.bytes += chunk.byteLength;
-        if (taken.bytes > MAX_FILE_BYTES) throw problem('upload_too_large');
+        if (taken.bytes > MAX_ATTACHMENT_BYTES) throw problem('upload_too_large');
         this.#assertRoom(taken.keyId);
         hash.update(chunk);
         await file.appendFile(chunk);
@@ -153,21 +161,12 @@ export class UploadStore {
   }
 
   #assertRoom(keyId: string): void {
-    const share = keyId === OWNER ? 1 : LIMITED_SHARE;
-    const counts = (one: string): boolean => keyId === OWNER || one !== OWNER;
-    const bytes = this.#bytesOf(counts) + this.#parts.keptBytes();
-    if (bytes > MAX_KEPT_BYTES * share || this.#kept(counts).length > MAX_FILES * share) {
-      throw problem('no_room_for_upload');
-    }
+    const filesLeft = leftOf(MAX_FILES, keyId, this.#stored(), (files) => files.length);
+    if (this.left(keyId) < 0 || filesLeft < 0) throw problem('storage_full');
   }
 
-  #kept(isMeant: (keyId: string) => boolean): readonly Taken[] {
-    const complete = [...this.#records.values()].filter(({ isGone }) => !isGone);
-    return [...complete, ...this.#arriving].filter(({ keyId }) => isMeant(keyId));
-  }
-
-  #bytesOf(isMeant: (keyId: string) => boolean): number {
-    return this.#kept(isMeant).reduce((sum, { bytes }) => sum + bytes, 0);
+  #stored(): readonly StoredBytes[] {
+    return [...[...this.#records.values()].filter(({ isGone }) => !isGone), ...this.#arriving];
   }
 
   #files(keyId: string, ids: readonly string[]): readonly UploadedFile[] {
@@ -267,6 +266,22 @@ interface UploadRecord {
 
 function uploadedFile(folder: string, { id, name, bytes, sha256, isGone }: UploadRecord): UploadedFile {
   return { id, name, bytes, sha256, isGone, path: join(folder, id, name) };
+}
+
+function total(files: readonly { readonly bytes: number }[]): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** Returns what is left of `max` for a key: of all of it, and for a limited key also of the share of limited keys. */
+function leftOf(
+  max: number,
+  keyId: string,
+  files: readonly StoredBytes[],
+  amount: (files: readonly StoredBytes[]) => number,
+): number {
+  const left = max - amount(files);
+  const ofLimited = files.filter((file) => file.keyId !== OWNER);
+  return keyId === OWNER ? left : Math.min(left, max * LIMITED_SHARE - amount(ofLimited));
 }
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

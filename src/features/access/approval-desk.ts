@@ -7,7 +7,7 @@ import { isoSecond } from '../../core/model/iso-second.ts';
 import type { GivenFiles } from '../../core/model/ports/sending-ports.ts';
 import { problem } from '../../core/model/problems.ts';
 import { type SendPreferences, shownOptions } from '../../core/model/send-service.ts';
-import { MAX_KEPT_BYTES } from '../../core/model/upload.ts';
+import type { StoredBytes } from '../../core/model/upload.ts';
 import { Wakeup } from '../../core/runtime/wakeup.ts';
 import { hasEnded } from './approval.ts';
 import { ApprovedSends, type ApprovedSendsParts, type SendingCore } from './approved-sends.ts';
@@ -97,8 +97,7 @@ export class ApprovalDesk {
     return this.#current().ofAsk(ask, sinceMs);
   }
 
-  /** Returns the size of the files of held sends, in bytes. */
-  keptBytes(): number {
+  keptBytes(): readonly StoredBytes[] {
     return this.#parts.store.keptBytes();
   }
 
@@ -192,9 +191,7 @@ export class ApprovalDesk {
     this.#assertRoom(keyId);
     const id = randomUUID();
     const { attachments, uploads = [] } = given;
-    // The uploads include those of this send. Adds their size back, because they become part of the held files.
-    const own = uploads.reduce((sum, { bytes }) => sum + bytes, 0);
-    const left = MAX_KEPT_BYTES - store.keptBytes() - this.#otherBytes() + own;
+    const left = this.#core.uploads.left(keyId, uploads);
     const held = attachments.length + uploads.length === 0 ? [] : await keptFiles.copy(id, given, left);
     const createdMs = Math.max(host.clock.now(), askedMs);
     const approval = newApproval(holding, { id, attachments: held, createdMs, textHmac: audit.hmac(text) });
@@ -212,11 +209,6 @@ export class ApprovalDesk {
     this.#waiters.wake();
     onHeld(approval);
     return approval;
-  }
-
-  /** Returns the size of all uploads and of the files of deferred sends. Both count towards `MAX_KEPT_BYTES`. */
-  #otherBytes(): number {
-    return this.#core.uploads.bytes + this.#core.deferrals.keptBytes();
   }
 
   #assertRoom(keyId: string): void {

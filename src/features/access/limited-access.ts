@@ -5,6 +5,7 @@ import type { DueSend } from '../../core/model/ports/deferral-ports.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { problem } from '../../core/model/problems.ts';
+import type { StoredBytes } from '../../core/model/upload.ts';
 import type { SelfChatService } from '../self-chat/port.ts';
 import type { ApprovalDesk } from './approval-desk.ts';
 import type { Audit } from './audit.ts';
@@ -53,7 +54,7 @@ export class LimitedAccess implements GuestBook {
     return this.keys.hasEverHad() ? this.#parts.desk.held().length : undefined;
   }
 
-  keptBytes(): number {
+  keptBytes(): readonly StoredBytes[] {
     return this.#parts.desk.keptBytes();
   }
 

@@ -2,6 +2,7 @@ import type { Approval, ApprovalState, AuditAction, AuditEntry } from '../../cli
 import type { ClosedGroup, KeyDetails, KeySettings, KeyUse, Preset } from '../../client/key-types.ts';
 import type { Scope } from '../../core/model/key.ts';
 import type { SendPreferences } from '../../core/model/send-service.ts';
+import type { StoredBytes } from '../../core/model/upload.ts';
 
 /** A key as stored: with the hashes of its current and its previous secret. */
 export interface StoredKey extends KeyDetails {
@@ -53,7 +54,8 @@ export interface ApprovalStore {
    */
   ofAsk(ask: string, sinceMs: number): StoredApproval | undefined;
   countHeld(keyId: string): number;
-  keptBytes(): number;
+  /** Returns the sizes of the files of sends that are held or approved. */
+  keptBytes(): readonly StoredBytes[];
   /** Returns the ids of held sends that have expired. */
   due(nowMs: number): readonly string[];
   /** Returns when the next held send expires, Unix milliseconds; undefined if no send is held. */

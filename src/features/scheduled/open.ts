@@ -15,8 +15,7 @@ export function openScheduled(core: Core): Running {
   // The wall clock, not the one that stops during sleep: scheduled sends are due at a time of day.
   const parts = { store, sender, files, guests, clock, log };
   const run = new ScheduledRun({ ...parts, sentParts: sentPartStore(state), lookup: core.sentRows.lookup });
-  const otherBytes = (): number => uploads.bytes + guests.keptBytes();
-  const scheduler = new SendScheduler({ ...parts, idempotency, otherBytes }, run);
+  const scheduler = new SendScheduler({ ...parts, idempotency, uploads }, run);
   core.deferrals.takenBy(scheduler);
   core.ports.provide(
     SCHEDULED,

@@ -1,4 +1,5 @@
 import type { DueSend } from '../../core/model/ports/deferral-ports.ts';
+import type { StoredBytes } from '../../core/model/upload.ts';
 import type { ScheduledSend, ScheduledSource, ScheduledState } from './scheduled.ts';
 
 /** A scheduled send in its stored form. */
@@ -58,8 +59,8 @@ export interface ScheduledStore {
    */
   end(id: string, from: 'scheduled' | 'sending', state: ScheduledState, end: ScheduledEnd): boolean;
   countWaiting(keyId: string): number;
-  /** Returns the total size of the files of entries that have not ended, in bytes. */
-  keptBytes(): number;
+  /** Returns the sizes of the files of entries that have not ended. */
+  keptBytes(): readonly StoredBytes[];
   /**
    * Deletes entries that ended more than 30 days ago. If more than 10,000 entries remain, also deletes the oldest ended
    * ones.

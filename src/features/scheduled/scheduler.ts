@@ -7,8 +7,9 @@ import type { Cancel } from '../../core/model/ports/host-ports.ts';
 import type { DeferringStore, SendRequest } from '../../core/model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
 import { sendChoices } from '../../core/model/send-service.ts';
-import { MAX_KEPT_BYTES } from '../../core/model/upload.ts';
+import type { StoredBytes } from '../../core/model/upload.ts';
 import { requestHash } from '../../core/sender/idempotency.ts';
+import type { UploadStore } from '../../core/state/upload-store.ts';
 import type { ScheduledOnPhone, ScheduledSends, ScheduledStore, StoredScheduled } from './ports.ts';
 import { scheduledProblem } from './problems.ts';
 import type { RunParts, ScheduledRun } from './run.ts';
@@ -28,11 +29,7 @@ export interface SchedulerParts extends Pick<RunParts, 'store' | 'files' | 'gues
     /** Makes the checks that `send` makes before it queues the send, and throws the same errors. */
     check(request: SendRequest): Promise<unknown>;
   };
-  /**
-   * Returns the size in bytes of all held files and uploads except those of scheduled sends. These bytes count towards
-   * `MAX_KEPT_BYTES` too.
-   */
-  readonly otherBytes: () => number;
+  readonly uploads: Pick<UploadStore, 'left'>;
 }
 
 /**
@@ -73,7 +70,7 @@ export class SendScheduler implements Deferral {
    * `Idempotency-Key` returns the same entry. Also throws `too_many_scheduled`.
    */
   async add(request: SendRequest, by: DeferredBy): Promise<DeferredSend> {
-    const { store, idempotency, sender, files, clock, otherBytes } = this.#parts;
+    const { store, idempotency, sender, files, clock } = this.#parts;
     const { attachments, uploads = [] } = request;
     const id = by.approved?.id ?? randomUUID();
     const key = request.idempotencyKey ?? { kind: 'scheduled', key: id };
@@ -83,7 +80,7 @@ export class SendScheduler implements Deferral {
     const { sendAtMs, sendUntilMs } = timesOf(request, clock.now(), by.approved !== undefined);
     if (by.approved === undefined) await sender.check(request);
     this.#assertRoom(by.keyId);
-    const left = MAX_KEPT_BYTES - this.keptBytes() - otherBytes();
+    const left = this.#parts.uploads.left(by.keyId, uploads);
     const isPlain = attachments.length + uploads.length === 0;
     const held = by.approved?.files ?? (isPlain ? [] : await files.copy(id, { attachments, uploads }, left));
     const nowMs = clock.now();
@@ -160,7 +157,7 @@ export class SendScheduler implements Deferral {
     return entry !== undefined && ['failed', 'missed', 'cancelled'].includes(entry.state);
   }
 
-  keptBytes(): number {
+  keptBytes(): readonly StoredBytes[] {
     return this.#parts.store.keptBytes();
   }
 

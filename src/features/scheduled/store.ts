@@ -3,7 +3,7 @@ import { isoSecond } from '../../core/model/iso-second.ts';
 import type { KeptFile } from '../../core/model/kept-file.ts';
 import { type SendChoices, sendChoices } from '../../core/model/send-service.ts';
 import type { Row, Sqlite } from '../../core/runtime/sqlite.ts';
-import { bytesOfFiles, columnTypes, firstNumber, recordOf } from '../../core/state/record.ts';
+import { columnTypes, firstNumber, recordOf, storedBytesOf } from '../../core/state/record.ts';
 import { durably } from '../../core/state/state-database.ts';
 import type { ScheduledStore, StoredScheduled } from './ports.ts';
 import { isOver, type ScheduledState } from './scheduled.ts';
@@ -58,7 +58,6 @@ export function scheduledStore(database: Sqlite): ScheduledStore {
      WHERE id = ? AND state = ?`,
   );
   const waiting = database.prepare("SELECT count(*) FROM scheduled WHERE state = 'scheduled' AND key_id = ?");
-  const files = database.prepare(`SELECT attachments FROM scheduled WHERE ${OPEN} AND attachments <> '[]'`);
   const removeOld = database.prepare(`DELETE FROM scheduled WHERE ended_ms < ?`);
   const removeOldest = database.prepare(
     `DELETE FROM scheduled WHERE number IN (SELECT number FROM scheduled WHERE NOT ${OPEN} ORDER BY number
@@ -86,7 +85,7 @@ export function scheduledStore(database: Sqlite): ScheduledStore {
       return durably(database, () => end.run(state, atMs, messageId, problem, id, from) > 0);
     },
     countWaiting: (keyId) => Number(waiting.get(keyId)?.[0]),
-    keptBytes: () => bytesOfFiles(files.all()),
+    keptBytes: storedBytesOf(database, 'scheduled', OPEN),
     prune(nowMs) {
       removeOld.run(nowMs - KEPT_MS);
       removeOldest.run();

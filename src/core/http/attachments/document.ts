@@ -97,7 +97,7 @@ export const DOCUMENT = {
         'upload_encoded',
         'too_many_uploads',
         'shutting_down',
-        'no_room_for_upload',
+        'storage_full',
       ],
       mistakes: [
         {

@@ -1,11 +1,9 @@
 import type { Uploads } from '../../model/ports/uploads-ports.ts';
 import { invalidRequest, problem } from '../../model/problems.ts';
-import type { Upload } from '../../model/upload.ts';
+import { MAX_ATTACHMENT_BYTES, type Upload } from '../../model/upload.ts';
 import type { Exchange } from '../exchange.ts';
 import { fileNameIn } from './disposition.ts';
 import type { Form } from './multipart.ts';
-
-const MAX_BYTES = 100_000_000;
 
 /** Reads the one file of a request, which is its body or in a form, and stores it as an upload. */
 export function readUpload(exchange: Exchange): Promise<Upload> {
@@ -45,7 +43,7 @@ async function oneOfForm(exchange: Exchange): Promise<Upload> {
 
 async function raw(exchange: Exchange): Promise<Upload> {
   const { uploads } = exchange.caller;
-  if (Number(exchange.header('content-length') ?? 0) > MAX_BYTES) throw problem('upload_too_large');
+  if (Number(exchange.header('content-length') ?? 0) > MAX_ATTACHMENT_BYTES) throw problem('upload_too_large');
   const name = fileNameIn(exchange.header('content-disposition') ?? '');
   if (name === undefined || name === '') {
     const message =

@@ -79,7 +79,6 @@ export const DOCUMENT = {
         'form_too_large',
         'upload_too_large',
         'storage_full',
-        'no_room_for_upload',
         'too_many_uploads',
         'send_in_progress',
         'send_interrupted',

@@ -1,6 +1,7 @@
 import type { Mistake } from '../../model/errors.ts';
 import type { CallerSender, SendAnswer } from '../../model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../../model/problems.ts';
+import { MAX_ATTACHMENTS } from '../../model/upload.ts';
 import { withoutJunk } from '../../model/without-junk.ts';
 import { countedSend } from '../../runtime/send-counter.ts';
 import { checkBody } from '../../schema/mistakes.ts';
@@ -10,7 +11,7 @@ import { isForm, readUploads } from '../attachments/uploads.ts';
 import type { Exchange } from '../exchange.ts';
 import { fittingMessages } from '../fitting-list.ts';
 import type { Handler } from '../router.ts';
-import { attachmentPath, MAX_ATTACHMENTS, messageQuery, rendered, sendBody, singleMessageQuery } from './schema.ts';
+import { attachmentPath, messageQuery, rendered, sendBody, singleMessageQuery } from './schema.ts';
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' };
 

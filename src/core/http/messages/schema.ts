@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { HOUR_MS } from '../../model/durations.ts';
 import { invalidRequest } from '../../model/problems.ts';
+import { MAX_ATTACHMENTS } from '../../model/upload.ts';
 import { includeParameter } from '../../schema/include-parameter.ts';
 import { parseInstant } from '../../schema/instant.ts';
 import { narrowingParameters } from '../../schema/narrowing-parameters.ts';
@@ -24,8 +25,6 @@ export const messageQuery = z.object({
 /** Parameters of `GET /messages/{id}` (decision H). */
 export const singleMessageQuery = z.object({ include: includeParameter });
 
-/** Maximum number of attachments of one send (decision D7). */
-export const MAX_ATTACHMENTS = 10;
 /** Maximum number of characters in the body of a send (decision D7). */
 export const MAX_BODY = 20_000;
 

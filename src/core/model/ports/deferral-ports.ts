@@ -1,5 +1,6 @@
 import type { KeptFile } from '../kept-file.ts';
 import { problem } from '../problems.ts';
+import type { StoredBytes } from '../upload.ts';
 import type { SendRequest } from './sending-ports.ts';
 
 /** A send that a feature has taken over, to make it later, if at all. */
@@ -53,8 +54,8 @@ export interface Deferral {
   cancelAll(keyId: string): number;
   /** Reports whether a deferred send has ended and certainly was not sent. */
   wasNotSent(id: string): boolean;
-  /** Returns the total size of the files of sends that have not ended, in bytes. */
-  keptBytes(): number;
+  /** Returns the sizes of the files of sends that have not ended. */
+  keptBytes(): readonly StoredBytes[];
   /** Returns the ids of the sends that have not ended. Their files must be kept. */
   openIds(): readonly string[];
 }
@@ -81,8 +82,8 @@ export class Deferrals implements Deferral {
     return this.#feature?.wasNotSent(id) ?? false;
   }
 
-  keptBytes(): number {
-    return this.#feature?.keptBytes() ?? 0;
+  keptBytes(): readonly StoredBytes[] {
+    return this.#feature?.keptBytes() ?? [];
   }
 
   openIds(): readonly string[] {

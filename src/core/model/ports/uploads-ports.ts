@@ -24,7 +24,7 @@ export interface UploadedFile {
 /** The uploads of one caller (decision R1). Other callers' uploads do not exist for it. */
 export interface Uploads {
   /**
-   * Stores an arriving file. Throws `upload_too_large`, `no_room_for_upload` or `too_many_uploads`; then nothing is
+   * Stores an arriving file. Throws `upload_too_large`, `storage_full` or `too_many_uploads`; then nothing is
    * stored.
    */
   add(file: IncomingFile): Promise<Upload>;

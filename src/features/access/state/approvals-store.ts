@@ -4,7 +4,7 @@ import { isoSecond } from '../../../core/model/iso-second.ts';
 import type { KeptFile } from '../../../core/model/kept-file.ts';
 import { type SendPreferences, shownOptions } from '../../../core/model/send-service.ts';
 import type { Row, Sqlite } from '../../../core/runtime/sqlite.ts';
-import { bytesOfFiles, columnTypes, firstNumber, recordOf } from '../../../core/state/record.ts';
+import { columnTypes, firstNumber, recordOf, storedBytesOf } from '../../../core/state/record.ts';
 import { durably } from '../../../core/state/state-database.ts';
 import type { ApprovalStore, StoredApproval } from '../ports.ts';
 
@@ -57,7 +57,6 @@ export function approvalStore(database: Sqlite, deferredIds: () => readonly stri
     `${SELECT} WHERE ask = ? AND (created_ms >= ? OR ${IS_DEFERRED}) ORDER BY number DESC LIMIT 1`,
   );
   const held = database.prepare("SELECT count(*) FROM approval WHERE state = 'held' AND key_id = ?");
-  const files = database.prepare("SELECT attachments FROM approval WHERE state IN ('held', 'approved')");
   const due = database.prepare("SELECT id FROM approval WHERE state = 'held' AND expires_ms <= ?");
   const next = database.prepare("SELECT min(expires_ms) FROM approval WHERE state = 'held'");
   const approve = database.prepare(
@@ -82,7 +81,7 @@ export function approvalStore(database: Sqlite, deferredIds: () => readonly stri
     list: (state, limit) => (state === undefined ? selectAll.all(limit) : selectIn.all(state, limit)).map(toApproval),
     ofAsk: (ask, sinceMs) => selectAsk.all(ask, sinceMs, deferred()).map(toApproval)[0],
     countHeld: (keyId) => Number(held.get(keyId)?.[0]),
-    keptBytes: () => bytesOfFiles(files.all()),
+    keptBytes: storedBytesOf(database, 'approval', "state IN ('held', 'approved')"),
     due: (nowMs) => due.all(nowMs).map(([id]) => String(id)),
     nextExpiryMs: () => firstNumber(next.get()),
     decide: (id, state, { at, by, nowMs, shown }) =>

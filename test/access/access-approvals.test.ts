@@ -95,6 +95,13 @@ describe('a held send', () => {
     ]);
   });
 
+  test('is listed in the order in which it expires', async () => {
+    const texts = ['first', 'second'];
+    for (const body of texts) await service.hold(service.caller(always), { body }).then(() => service.clock.advance(1));
+    const listed = await service.approvals.list({ state: 'held', waitMs: 0 });
+    expect(listed.map(({ text }) => text)).toEqual(texts);
+  });
+
   test('is the same one for a repeated request, and tells the asker the decision', async () => {
     const caller = service.caller(always);
     const held = await service.hold(caller);

@@ -17,6 +17,7 @@ import { accessProblem } from './problems.ts';
 
 const LIFETIME_MS = DAY_MS;
 const MAX_HELD = 20;
+const MAX_LISTED = 200;
 
 /**
  * Key: an outcome of an approved send. Value: its action in the audit log. All other outcomes are recorded as an
@@ -90,7 +91,7 @@ export class ApprovalDesk {
   }
 
   list(state: ApprovalState | undefined): readonly StoredApproval[] {
-    return this.#current().list(state, 200);
+    return this.#current().list(state, MAX_LISTED);
   }
 
   ofAsk(ask: string, sinceMs: number): StoredApproval | undefined {

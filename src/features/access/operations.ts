@@ -103,12 +103,12 @@ export const ACCESS_OPERATIONS = {
     tag: 'Approvals',
     summary: 'Sends that wait for a decision, or were decided',
     description:
-      'The held sends of limited keys, undecided and decided, newest first. If nothing matches and `wait` is set, the ' +
+      'The held sends of limited keys, undecided and decided, newest first; with `state=held` those that expire soonest. If nothing matches and `wait` is set, the ' +
       'request waits up to that many seconds for a match, so that a program need not poll.',
     query: approvalsQuery,
     answers: {
       200: {
-        description: 'Newest first, at most 200.',
+        description: 'At most 200.',
         schema: 'Approval',
         isList: true,
         example: [examples.approval],

@@ -46,7 +46,7 @@ export interface StoredApproval extends Approval {
 export interface ApprovalStore {
   add(approval: StoredApproval): void;
   get(id: string): StoredApproval | undefined;
-  /** Newest first. */
+  /** Newest first; held sends in the order in which they expire. */
   list(state: ApprovalState | undefined, limit: number): readonly StoredApproval[];
   /**
    * Returns the newest approval of the request that `ask` identifies. Ignores approvals created before `sinceMs`,

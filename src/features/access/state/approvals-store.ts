@@ -52,7 +52,9 @@ export function approvalStore(database: Sqlite, deferredIds: () => readonly stri
   const insert = database.prepare(`INSERT ${APPROVAL.insert('approval')}`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);
   const selectAll = database.prepare(`${SELECT} ORDER BY number DESC LIMIT ?`);
-  const selectIn = database.prepare(`${SELECT} WHERE state = ? ORDER BY number DESC LIMIT ?`);
+  const selectIn = database.prepare(
+    `${SELECT} WHERE state = ? ORDER BY iif(state = 'held', expires_ms, -number), number LIMIT ?`,
+  );
   const selectAsk = database.prepare(
     `${SELECT} WHERE ask = ? AND (created_ms >= ? OR ${IS_DEFERRED}) ORDER BY number DESC LIMIT 1`,
   );

@@ -215,6 +215,24 @@ describeWithNats('what a hub passes on', () => {
     expect(await found('cursor=of-a-mac')).toMatchObject({ code: 'invalid_cursor' });
   });
 
+  test('pages of the merged list end with a link while they are full, and at 1,000 conversations with 400', async () => {
+    await machine('l1', (request, response) => {
+      const { searchParams } = new URL(request.url ?? '', 'http://mac');
+      const rows = Array.from({ length: Number(searchParams.get('limit')) }, (_, index) => ({ id: `chat${index}` }));
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(rows));
+    });
+    const hub = await fleet.hub();
+    await knows(hub, 1);
+    const page = (query: string): Promise<Response> => hub.get(`/api/v1/conversations?${query}`);
+    const first = await waitFor(async () => {
+      const answer = await page('limit=200&offset=800');
+      return ((await answer.json()) as readonly unknown[]).length === 200 && answer;
+    });
+    expect(first.headers.get('link')).toContain('offset=1000');
+    const beyond = await page('limit=200&offset=1000');
+    expect([beyond.status, await beyond.json()]).toMatchObject([400, { errors: [{ pointer: '?offset' }] }]);
+  });
+
   test('a Mac whose list of conversations is too large is missing from the merged list', async () => {
     const chat = { id: 'any;-;+15550100', last_message_at: '2026-01-01T00:00:00Z' };
     const listing = (rows: readonly object[]): RequestListener => {

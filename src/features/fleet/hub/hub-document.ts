@@ -56,7 +56,7 @@ const CHANGED: Readonly<Record<string, Operation>> = {
     ...listConversations,
     summary: 'Conversations of all Macs, most recent first',
     description:
-      'The newest conversations of all Macs, each with its `mac`. A Mac that does not answer in half a second is named in ' +
+      'The newest 1,000 conversations of all Macs, each with its `mac`. A Mac that does not answer in half a second is named in ' +
       '`Postern-Partial`. Pages go by `offset`; the other parameters are those of a Mac.',
     answers: {
       200: {

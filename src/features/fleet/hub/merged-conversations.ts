@@ -1,7 +1,7 @@
 import type { Answer } from '../../../core/http/answer.ts';
 import { conversationQuery } from '../../../core/http/conversations/schema.ts';
 import type { Exchange } from '../../../core/http/exchange.ts';
-import { problem } from '../../../core/model/problems.ts';
+import { invalidRequest, problem } from '../../../core/model/problems.ts';
 import { isRecord } from '../../../core/model/record.ts';
 import { pageLink } from '../../../core/schema/page-link.ts';
 import { readQuery } from '../../../core/schema/query-parameters.ts';
@@ -11,12 +11,14 @@ import type { Macs } from './macs.ts';
 
 /** A Mac that needs longer is named in `Postern-Partial` instead. */
 const WITHIN_MS = 500;
-/** The most conversations that are asked of each Mac for one page. */
+/** The most conversations that are asked of each Mac for one page: as many as the page ends after. */
 const MAX_ASKED = 1000;
 /** The most that a Mac gives at once. */
 const PAGE = 200;
 /** The most bytes of one page. A page of 200 conversations in groups of 32 people has about 400 kB. */
 const MAX_PAGE_BYTES = 4_000_000;
+
+const TOO_FAR = `A hub lists the newest ${MAX_ASKED.toLocaleString('en')} conversations: \`offset\` and \`limit\` together. For older ones, ask each Mac at /macs/ID/api/v1/conversations.`;
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -24,22 +26,23 @@ type Row = Readonly<Record<string, unknown>>;
 export async function mergedConversations(macs: Macs, exchange: Exchange): Promise<Answer> {
   const { limit, offset, cursor = '' } = readQuery(conversationQuery, exchange.query);
   if (cursor !== '') throw problem('invalid_cursor');
+  const end = offset + limit;
+  if (end > MAX_ASKED) throw invalidRequest([{ pointer: '?offset', message: TOO_FAR }]);
   macs.assertBroker();
   const asked = new URLSearchParams(exchange.query);
   for (const name of ['limit', 'offset', 'cursor']) asked.delete(name);
-  const wanted = Math.min(limit + offset, MAX_ASKED);
   const missing: string[] = [];
   const lists = await Promise.all(
     macs.ids.map(async (mac) => {
-      const rows = await conversationsOf(macs, mac, wanted, asked);
+      const rows = await conversationsOf(macs, mac, end, asked);
       if (rows === undefined) missing.push(mac);
       return rows ?? [];
     }),
   );
   const all = lists.flat().sort((one, other) => newestOf(other).localeCompare(newestOf(one)));
-  const body = all.slice(offset, offset + limit);
-  const hasMore = all.length > offset + limit && offset + limit < MAX_ASKED;
-  const link = hasMore && { Link: pageLink(conversationQuery, exchange.query, { offset: offset + limit }) };
+  const body = all.slice(offset, end);
+  // As at a Mac: a full page may have another after it.
+  const link = body.length === limit && { Link: pageLink(conversationQuery, exchange.query, { offset: end }) };
   return {
     status: 200,
     body,

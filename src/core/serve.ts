@@ -5,11 +5,8 @@ import { HttpServer } from './http/server.ts';
 import { listenOnSocket } from './http/socket.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
 import { metricsOf } from './metrics.ts';
+import { SOCKETS_END_WITHIN_MS, WORK_ENDS_WITHIN_MS } from './runtime/shutdown.ts';
 import { servedByMac } from './served-by-mac.ts';
-
-/** Limits at shutdown: 10 s in all (decision A7). osascript is killed after 8 s, and its request is still answered. */
-const WORK_ENDS_WITHIN_MS = 8700;
-const SOCKETS_END_WITHIN_MS = 2000;
 
 /** Creates the server, and adds what works by itself once the server listens. */
 export async function serve(core: Core): Promise<HttpServer> {

@@ -26,3 +26,8 @@ export function withId<Item extends { readonly id: string }>(
     `\`${list}\` shows them.`,
   );
 }
+
+/** Returns an id as lists show it: short enough for people to compare. Commands accept any unambiguous prefix. */
+export function shortId(id: string): string {
+  return id.slice(0, 8);
+}

@@ -2,16 +2,13 @@ import type { MessageDetails } from '../model/details.ts';
 import { isChatDbAway } from '../model/errors.ts';
 import { LATE_S, type PendingRow, type RowEntry } from '../model/event.ts';
 import type { Message } from '../model/message.ts';
-import { isShownByDefault } from '../model/narrowing.ts';
+import { isShownByDefault, LEAST_AGE_S } from '../model/narrowing.ts';
 import { rowOffset } from '../model/offset.ts';
 import type { MessageLog } from '../model/ports/feed-ports.ts';
 import type { Log } from '../model/ports/host-ports.ts';
 import type { EarlierRows, RowAgeStore } from '../model/ports/row-ages-ports.ts';
 import { ArrivalDelays } from './arrival-delays.ts';
 import type { RunningTime } from './running-time.ts';
-
-/** Smaller ages are not stored, because no client can ask to skip rows that young. */
-export const LEAST_AGE_S = 60;
 
 /** The first sight of a row. `seenMs` is its time in Unix milliseconds. */
 export interface Sighting {

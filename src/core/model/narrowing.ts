@@ -1,10 +1,15 @@
 import type { Key } from './key.ts';
 
+/**
+ * Minimum of `max_age_s`, in seconds. Smaller ages are not stored, because no client can ask to skip rows that young.
+ */
+export const LEAST_AGE_S = 60;
+
 /** Properties of a row besides its content, by which readers skip rows. They are computed where rows are read. */
 export interface Marks {
   /**
    * Seconds from the row's date until Postern first saw the row, counting only time in which chat.db was watched
-   * (decision U4). Undefined if the age was below 60 seconds or has been deleted since.
+   * (decision U4). Undefined if the age was below `LEAST_AGE_S` or has been deleted since.
    */
   readonly ageS?: number | undefined;
   /** True if macOS had filed the row as junk before Postern read it (decision V5). */

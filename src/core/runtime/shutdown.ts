@@ -6,6 +6,12 @@ import type { ProcessLog } from './log.ts';
  * exit itself.
  */
 const STOP_LIMIT_MS = 9500;
+/**
+ * Time limits of a stop for running requests and for open sockets. osascript is killed after 8 s, and its request is
+ * still answered.
+ */
+export const WORK_ENDS_WITHIN_MS = 8700;
+export const SOCKETS_END_WITHIN_MS = 2000;
 /** The exit code that shells report for a process ended by SIGTERM: 128 plus the signal's number. */
 const TERMINATED = 143;
 

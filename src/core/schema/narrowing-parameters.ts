@@ -1,9 +1,7 @@
 import * as z from 'zod';
-import type { Narrowing } from '../model/narrowing.ts';
+import { LEAST_AGE_S, type Narrowing } from '../model/narrowing.ts';
 import { flagParameter } from './query-parameters.ts';
 
-/** Minimum of `max_age_s`, in seconds, because ages below a minute are not recorded. */
-const LEAST_AGE_S = 60;
 const AGE_RANGE = `a whole number of seconds, ${LEAST_AGE_S} or more`;
 const MAX_AGE_ERROR = `\`max_age_s\` must be ${AGE_RANGE}.`;
 

@@ -6,7 +6,7 @@ import type { Column } from '../../core/cli/output/table.ts';
 import { oneLine } from '../../core/cli/output/text.ts';
 import { shownTime } from '../../core/cli/output/time.ts';
 import { Refusal, type Served } from '../../core/cli/service-connection.ts';
-import { withId } from '../../core/cli/shown-names.ts';
+import { shortId, withId } from '../../core/cli/shown-names.ts';
 import { ROW_EVENT_TYPES } from '../../core/model/event.ts';
 import { type HeldDelivery, type Webhook, wantsChanges, withoutPassword } from '../../core/model/webhook.ts';
 import { pause, systemClock } from '../../core/runtime/clock.ts';
@@ -27,11 +27,6 @@ const DELIVERIES: readonly Column[] = [
   { title: 'STATUS' },
   { title: 'ERROR', isFlexible: true, least: 10 },
 ];
-/**
- * Number of characters of an id that a list shows: few enough for people to compare ids. Commands accept any
- * unambiguous prefix.
- */
-const SHORT_ID = 8;
 /** Maximum wait for the outcome of an attempt: one second longer than an attempt can take. */
 const ATTEMPT_MS = 11_000;
 
@@ -43,7 +38,7 @@ export async function listWebhooks(options: ConnectionOptions, service: Served):
   const summaryOf = (id: string) => summaries.find((summary) => summary.id === id);
   const hasNames = summaries.some(({ name }) => name !== undefined);
   const rows = webhooks.map(({ id, url, events }) => [
-    width === undefined ? id : id.slice(0, SHORT_ID),
+    width === undefined ? id : shortId(id),
     summaryOf(id)?.state ?? '',
     ...(hasNames ? [summaryOf(id)?.name ?? ''] : []),
     url,
@@ -128,7 +123,7 @@ export async function retryWebhook(given: string, _options: object, service: Ser
   const { id } = await webhookOf(client, given);
   const before = await client.webhook(id);
   if (before.held === null || !before.enabled) {
-    const resume = copyable(`\`postern webhooks resume ${id.slice(0, SHORT_ID)}\``);
+    const resume = copyable(`\`postern webhooks resume ${shortId(id)}\``);
     answer(before, `Webhook ${id} ${before.held === null ? 'holds no delivery.' : `is paused. First: ${resume}`}`);
     return EXIT.crash;
   }
@@ -141,7 +136,7 @@ export async function retryWebhook(given: string, _options: object, service: Ser
     return EXIT.ok;
   }
   const error = isHeld && now.held.attempts > before.held.attempts ? now.held.error : ended?.error;
-  const next = copyable(`\`postern webhooks show ${id.slice(0, SHORT_ID)}\``);
+  const next = copyable(`\`postern webhooks show ${shortId(id)}\``);
   const sentence = error == null ? 'The attempt has not ended yet.' : `It was not delivered: ${oneLine(error)}`;
   answer(now, isHeld ? `${sentence} To see when Postern tries again: ${next}` : sentence);
   return EXIT.crash;

@@ -5,9 +5,8 @@ import type { Column } from '../../core/cli/output/table.ts';
 import { oneLine } from '../../core/cli/output/text.ts';
 import { shownTime } from '../../core/cli/output/time.ts';
 import { Refusal, type Served } from '../../core/cli/service-connection.ts';
+import { shortId } from '../../core/cli/shown-names.ts';
 import { localTimeZone, systemClock } from '../../core/runtime/clock.ts';
-
-const SHORT_ID = 8;
 
 /** `postern scheduled list`: lists scheduled messages in order of time. Shows times in this time zone. */
 export async function listScheduled(
@@ -23,7 +22,7 @@ export async function listScheduled(
     { title: 'TEXT', isFlexible: true, least: 20 },
   ];
   const rows = entries.map(({ id, source, state: now, send_at: at, to, text, problem }) => [
-    width === undefined || source === 'phone' ? id : id.slice(0, SHORT_ID),
+    width === undefined || source === 'phone' ? id : shortId(id),
     source === 'phone' ? 'on the phone' : now,
     shownTime(at, systemClock.now()),
     to,

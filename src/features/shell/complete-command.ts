@@ -4,7 +4,7 @@ import type { ClientContext } from '../../core/cli/client-context.ts';
 import type { ConnectionOptions } from '../../core/cli/context.ts';
 import { oneLine } from '../../core/cli/output/text.ts';
 import { withService } from '../../core/cli/service-connection.ts';
-import { conversationName } from '../../core/cli/shown-names.ts';
+import { conversationName, shortId } from '../../core/cli/shown-names.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import { folded } from '../../core/model/folded.ts';
 import { withoutPassword } from '../../core/model/webhook.ts';
@@ -14,7 +14,6 @@ import { completionOf, type GivenOptions, type ValueKind, type Word } from './co
 /** Time limit in milliseconds. Short, because the user has just pressed Tab and is waiting. */
 const LIMIT_MS = 1000;
 const MAX_CONVERSATIONS = 200;
-const SHORT_ID = 8;
 /** Lines that make the shells' scripts complete files or folders. No candidate may be one of these. */
 const COMMANDS: ReadonlySet<string> = new Set([':files', ':folders']);
 
@@ -68,9 +67,9 @@ const VALUES: Readonly<Record<ValueKind, (client: PosternClient) => Promise<read
   person: conversations,
   whom: conversations,
   webhook: async (client) =>
-    (await client.webhooks()).map(({ id, url }) => ({ value: id.slice(0, SHORT_ID), about: withoutPassword({ url }) })),
+    (await client.webhooks()).map(({ id, url }) => ({ value: shortId(id), about: withoutPassword({ url }) })),
   approval: async (client) =>
-    (await client.approvals.list({ state: 'held' })).map(({ id, to }) => ({ value: id.slice(0, SHORT_ID), about: to })),
+    (await client.approvals.list({ state: 'held' })).map(({ id, to }) => ({ value: shortId(id), about: to })),
   key: async (client) =>
     (await client.keys.list()).flatMap(({ id, name }) =>
       firstOffered([name, id], (value) => (value === id ? name : id)),

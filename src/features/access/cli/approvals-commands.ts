@@ -7,7 +7,7 @@ import type { Column } from '../../../core/cli/output/table.ts';
 import { oneLine, printable } from '../../../core/cli/output/text.ts';
 import { shownTime } from '../../../core/cli/output/time.ts';
 import { Refusal, type Served } from '../../../core/cli/service-connection.ts';
-import { withId } from '../../../core/cli/shown-names.ts';
+import { shortId, withId } from '../../../core/cli/shown-names.ts';
 import { typedLine } from '../../../core/cli/typed-line.ts';
 import { visible } from '../../../core/model/visible.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
@@ -23,7 +23,6 @@ const APPROVALS: readonly Column[] = [
 ];
 /** The columns of `APPROVALS` and the time of sending, for lists that contain a scheduled send. */
 const WITH_SEND_AT: readonly Column[] = APPROVALS.toSpliced(3, 0, { title: 'SEND AT' });
-const SHORT_ID = 8;
 /** States of an approved send that has gone well so far. */
 const GOOD_STATES: ReadonlySet<ApprovalState> = new Set(['sent', 'pending', 'approved', 'scheduled']);
 
@@ -38,10 +37,10 @@ export async function listApprovals(
   const isAnyLater = approvals.some(({ send_at: sendAt }) => sendAt !== undefined);
   const rows = approvals.map((approval) => {
     const { id, state: now, created_at: at, key_id: key, send_at: sendAt, text } = approval;
-    const shortId = columns === undefined ? id : id.slice(0, SHORT_ID);
+    const shownId = columns === undefined ? id : shortId(id);
     const later = isAnyLater ? [sendAt === undefined ? '' : shownTime(sendAt, nowMs)] : [];
     const others = [keys.get(key) ?? key, recipient(approval), text ?? ''].map(shownInRow);
-    return [shortId, now, shownTime(at, nowMs), ...later, ...others];
+    return [shownId, now, shownTime(at, nowMs), ...later, ...others];
   });
   list(approvals, isAnyLater ? WITH_SEND_AT : APPROVALS, rows, 'No send is waiting for a decision.');
 }

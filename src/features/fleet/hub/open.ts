@@ -10,6 +10,7 @@ import { AppError } from '../../../core/model/errors.ts';
 import type { IncludeSet } from '../../../core/model/include.ts';
 import { Cleanup } from '../../../core/runtime/cleanup.ts';
 import { Counters } from '../../../core/runtime/counters.ts';
+import { SOCKETS_END_WITHIN_MS, WORK_ENDS_WITHIN_MS } from '../../../core/runtime/shutdown.ts';
 import { eventSerializer } from '../../../core/schema/event-json.ts';
 import type { RunningApp } from '../../../core/service.ts';
 import { lockFolder } from '../../../core/state/lock.ts';
@@ -31,9 +32,6 @@ import { Macs } from './macs.ts';
 import { StreamPages } from './stream-pages.ts';
 import { StreamTail } from './stream-tail.ts';
 
-/** Time limits at shutdown, for running requests and for open sockets. A hub stops within 10 s (decision A7). */
-const WORK_ENDS_WITHIN_MS = 8700;
-const SOCKETS_END_WITHIN_MS = 2000;
 const MAX_RECONNECT_MS = 2000;
 
 /** Creates and connects every part of a hub. On any failure, rejects with the error and leaves nothing open. */

@@ -9,7 +9,7 @@ const context = processContext(packageVersion(), FEATURES);
 const exitCode = await runProgram(process.argv, context, leaveSignals);
 const lost = await outputWritten();
 if (lost !== undefined) context.stderr(`postern: the output could not be written (${lost.message}).`);
-process.exit(lost === undefined ? exitCode : exitCode || EXIT.crash);
+process.exit(lost === undefined ? exitCode : exitCode || EXIT.failed);
 
 /**
  * Lets the signal listeners of dist/main.js handle a signal that arrived while the program was loading, because the

@@ -5,12 +5,11 @@ import type { Paint } from './output/style.ts';
 export const EXIT = {
   ok: 0,
   /** An unexpected failure, or a check that found a problem. */
-  crash: 1,
+  failed: 1,
   usage: 64,
   /** EX_DATAERR: the service refused the input. */
   refusedInput: 65,
-  portTaken: 69,
-  /** EX_UNAVAILABLE: the service cannot be reached, or cannot do this at the moment. */
+  /** EX_UNAVAILABLE: the service cannot be reached, cannot do this at the moment, or cannot have its port. */
   unavailable: 69,
   /** EX_SOFTWARE: the service failed. */
   serviceFailed: 70,

@@ -7,7 +7,7 @@ import { mayHaveSent } from './failed-send.ts';
 export const EXIT_CODE_HELP = `
 Exit codes:
   ${EXIT.ok}   success, stopped on request, or first launch
-  ${EXIT.crash}   a check found a problem, a message failed, or Postern crashed
+  ${EXIT.failed}   a check found a problem, a message failed, or Postern crashed
   ${EXIT.usage}  invalid usage
   ${EXIT.refusedInput}  the service refused the input, or does not have the requested object
   ${EXIT.unavailable}  the service is not running or cannot do it now; serve: the port is taken

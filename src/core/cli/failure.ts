@@ -34,7 +34,7 @@ export function reportFailure(
       const code = errorCode(error) ?? '';
       // Leaves this error to main.ts, which runs the command again on a Node that has SQLite.
       if (code === 'sqlite_missing') throw error;
-      const exitCode = EXIT_CODES[code] ?? EXIT.crash;
+      const exitCode = EXIT_CODES[code] ?? EXIT.failed;
       if (isAppError(error)) {
         const advice = error.hint === undefined ? [] : [`  ${error.hint}`];
         throw new Refusal(exitCode, `${what}: ${error.message}`, ...advice);

@@ -215,7 +215,7 @@ async function takenPort(
     ? ' by another Postern.'
     : `: ${isAppError(error) ? error.message : 'another program listens there.'}`;
   return {
-    exitCode: EXIT.portTaken,
+    exitCode: EXIT.unavailable,
     sentence: `${host}:${port} is taken${who}`,
     details: [
       ...((await isDemoRunning(context))

@@ -49,8 +49,8 @@ async function save({ name, content }: AttachmentContent, path: string | undefin
   } catch (error) {
     const code = errorCode(error);
     if (code === 'EEXIST') {
-      throw new Refusal(EXIT.crash, `${target} already exists. Nothing was written.`, 'Name another file with --out.');
+      throw new Refusal(EXIT.failed, `${target} already exists. Nothing was written.`, 'Name another file with --out.');
     }
-    throw new Refusal(EXIT.crash, `${target} could not be written completely (${code ?? 'the connection broke'}).`);
+    throw new Refusal(EXIT.failed, `${target} could not be written completely (${code ?? 'the connection broke'}).`);
   }
 }

@@ -103,7 +103,7 @@ function reportState(
   answer(message);
   if (status === 'failed') {
     stderr(paintError('red', `${what} failed: Messages could not deliver it.`));
-    return EXIT.crash;
+    return EXIT.failed;
   }
   stderr(
     paintError('yellow', `${what} is not ${wanted} after ${seconds} seconds: its status is ${status}.`),

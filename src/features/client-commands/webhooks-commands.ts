@@ -87,7 +87,7 @@ export async function testWebhook(given: string, _options: object, { client, ans
     : 'The receiver did not accept the test event.';
   const why = result.error === null ? '' : ` ${oneLine(result.error)}`;
   answer(result, `${sentence}${status}${why} (${result.duration_ms} ms)`);
-  return result.delivered ? EXIT.ok : EXIT.crash;
+  return result.delivered ? EXIT.ok : EXIT.failed;
 }
 
 interface ReplayOptions {
@@ -125,7 +125,7 @@ export async function retryWebhook(given: string, _options: object, service: Ser
   if (before.held === null || !before.enabled) {
     const resume = copyable(`\`postern webhooks resume ${shortId(id)}\``);
     answer(before, `Webhook ${id} ${before.held === null ? 'holds no delivery.' : `is paused. First: ${resume}`}`);
-    return EXIT.crash;
+    return EXIT.failed;
   }
   await client.retryWebhook(id);
   const now = await afterAttempt(client, id, before.held);
@@ -139,7 +139,7 @@ export async function retryWebhook(given: string, _options: object, service: Ser
   const next = copyable(`\`postern webhooks show ${shortId(id)}\``);
   const sentence = error == null ? 'The attempt has not ended yet.' : `It was not delivered: ${oneLine(error)}`;
   answer(now, isHeld ? `${sentence} To see when Postern tries again: ${next}` : sentence);
-  return EXIT.crash;
+  return EXIT.failed;
 }
 
 /** Waits until the held delivery has been attempted again, at most `ATTEMPT_MS`. Resolves with the webhook. */

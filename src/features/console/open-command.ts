@@ -32,7 +32,7 @@ export function open(options: ConnectionOptions, context: ClientContext): Promis
       return EXIT.ok;
     }
     context.stderr(...[noBrowser(context), `Open this address: ${address}`, ...advice].map(printable));
-    return EXIT.crash;
+    return EXIT.failed;
   });
 }
 
@@ -75,7 +75,7 @@ async function openSignedIn(
     noBrowser(context),
     `Open this file within ${KEPT_SECONDS} seconds, in a browser on this machine: ${page}`,
   );
-  return EXIT.crash;
+  return EXIT.failed;
 }
 
 async function signInCode(client: PosternClient): Promise<SignInCode> {

@@ -24,7 +24,7 @@ export async function reportErrors(work: Promise<void>, { stderr, paintError, pr
     if (!isAppError(error) && !/^E[A-Z]+$/.test(errorCode(error) ?? '')) throw error;
     const { message, hint } = error as Error & { readonly hint?: string };
     stderr(paintError('red', message), ...(hint === undefined ? [] : [hint]));
-    return EXIT.crash;
+    return EXIT.failed;
   } finally {
     progress(undefined);
   }

@@ -65,7 +65,7 @@ export async function approve(
     stderr(...description(approval, await keyNames(client)), '', 'Send it? Type yes and press Return.');
     if ((await typedLine(input())) !== 'yes') {
       stderr('Nothing was decided.');
-      return EXIT.crash;
+      return EXIT.failed;
     }
   }
   progress('Sending');
@@ -73,7 +73,7 @@ export async function approve(
   const end = await client.approvals.get(id, { wait: 40 });
   const time = end.state === 'scheduled' ? ` for ${sendTime(end)}` : '';
   answer(end, `It is ${end.state}${time}${end.problem === null ? '' : ` (${end.problem})`}.`);
-  return GOOD_STATES.has(end.state) ? EXIT.ok : EXIT.crash;
+  return GOOD_STATES.has(end.state) ? EXIT.ok : EXIT.failed;
 }
 
 export async function deny(given: string, _options: object, { client, answer }: Served): Promise<void> {

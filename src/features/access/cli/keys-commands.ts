@@ -162,7 +162,7 @@ export async function checkKey(
   const whom = members.length > 1 ? `${to} (${members.join(', ')})` : to;
   const why = reason === null ? '' : ` (${reason})`;
   answer(check, printable(`A send to ${whom} is ${send}${why}. Reading is ${read ? 'allowed' : 'not allowed'}.`));
-  return send === 'refused' ? EXIT.crash : EXIT.ok;
+  return send === 'refused' ? EXIT.failed : EXIT.ok;
 }
 
 export async function rotateKey(given: string, _options: object, { client, answer }: Served): Promise<void> {

@@ -45,7 +45,7 @@ export async function runDoctor(
   context.progress(undefined);
   if (options.json === true) context.stdout(json({ findings }, 2));
   else for (const found of findings) context.stdout(...lines(found, context));
-  return findings.some(({ state }) => state === 'problem') ? EXIT.crash : EXIT.ok;
+  return findings.some(({ state }) => state === 'problem') ? EXIT.failed : EXIT.ok;
 }
 
 /** `postern doctor` as the command line runs it: chat.db is checked in a child process. */

@@ -65,7 +65,7 @@ export async function reportCommand(
     sendToMe,
   });
   context.stdout(json(report, 2));
-  return isServiceSeen(report) ? EXIT.ok : EXIT.crash;
+  return isServiceSeen(report) ? EXIT.ok : EXIT.failed;
 }
 
 function isServiceSeen({ keys }: MacReport): boolean {

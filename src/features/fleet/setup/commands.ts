@@ -78,7 +78,7 @@ function reported<Args extends unknown[]>(load: () => Promise<(...given: Given<A
         // Also reports errors of the system, such as a full disk. Any other error is a bug, and is thrown.
         if (!/^E[A-Z]+$/.test(errorCode(error) ?? '')) throw error;
         context.stderr(`${(error as Error).message}.`);
-        return EXIT.crash;
+        return EXIT.failed;
       }
     };
   };
@@ -86,7 +86,7 @@ function reported<Args extends unknown[]>(load: () => Promise<(...given: Given<A
 
 const EXIT_CODES: Readonly<Record<string, number>> = {
   broker_away: EXIT.unavailable,
-  certificates_not_made: EXIT.crash,
+  certificates_not_made: EXIT.failed,
   configuration_unusable: EXIT.config,
 };
 

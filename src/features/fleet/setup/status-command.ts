@@ -20,7 +20,7 @@ export async function showFleet(
   const report = await fleetReport(FleetFolder.open(fleetPath(options, context)), now);
   if (options.json === true) context.stdout(json(report, 2));
   else showReport(report, now, context);
-  return report.problems.length === 0 ? EXIT.ok : EXIT.crash;
+  return report.problems.length === 0 ? EXIT.ok : EXIT.failed;
 }
 
 /** Writes the report. Servers and machines may lie about themselves, so none of their texts is more than a line. */

@@ -15,29 +15,25 @@ import { diagnosticsExample } from '../../src/features/doctor/document.ts';
 import { membershipLine } from '../../src/features/fleet/protocol/membership.ts';
 import { FEATURES } from '../../src/features/list.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
+import { closedAfterEach } from '../support/closed-after-each.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
-const macs: StandInMac[] = [];
+const startMac = closedAfterEach(() => StandInMac.start());
 const servers: Server[] = [];
-afterEach(async () => {
-  for (const mac of macs.splice(0)) await mac.close();
+afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
 async function newMac(): Promise<StandInMac> {
-  const mac = await StandInMac.start();
-  macs.push(mac);
+  const mac = await startMac();
   mkdirSync(mac.layout.support, { recursive: true, mode: 0o700 });
   writeFileSync(mac.layout.config, `[server]\nport = ${mac.port}\n[auth]\napi_key = "cardboard"\n`, { mode: 0o600 });
   return mac;
 }
 
-async function examined(
-  mac: StandInMac,
-  prompt = false,
-  options: DoctorOptions = {},
-): Promise<{ code: number; of: (name: string) => Finding | undefined; findings: Finding[] }> {
+/** Runs doctor on this Mac. Returns its exit code and what it prints. */
+async function doctor(mac: StandInMac, options: DoctorOptions, terminal: { isTerminal: boolean; columns?: number }) {
   const said: string[] = [];
   const stdout = (...lines: readonly string[]): void => void said.push(...lines);
   const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home, features: FEATURES };
@@ -47,11 +43,20 @@ async function examined(
     version: '0.1.0',
     stdout,
     stderr: stdout,
-    isTerminal: false,
     ...PLAIN,
+    ...terminal,
   };
-  const code = await runDoctor({ json: true, prompt, ...options }, context, mac.machine());
-  const { findings } = JSON.parse(said.join('\n')) as { findings: Finding[] };
+  const code = await runDoctor(options, context, mac.machine());
+  return { code, text: said.join('\n') };
+}
+
+async function examined(
+  mac: StandInMac,
+  prompt = false,
+  options: DoctorOptions = {},
+): Promise<{ code: number; of: (name: string) => Finding | undefined; findings: Finding[] }> {
+  const { code, text } = await doctor(mac, { json: true, prompt, ...options }, { isTerminal: false });
+  const { findings } = JSON.parse(text) as { findings: Finding[] };
   return { code, findings, of: (name) => findings.find((found) => found.name === name) };
 }
 
@@ -213,21 +218,11 @@ describe('doctor', () => {
   test('prints nothing that commands the terminal, whatever program answers', async () => {
     const mac = await newMac();
     await serve(mac, { ...report, backend: { connected: true, message: 'fine\x1b[2J\x9b31m' } });
-    const said: string[] = [];
-    const stdout = (...lines: readonly string[]): void => void said.push(...lines);
-    const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home, features: FEATURES };
-    const context = {
-      environment,
-      features: FEATURES,
-      version: '0.1.0',
-      stdout,
-      stderr: stdout,
-      isTerminal: true,
-      ...PLAIN,
-    };
-    for (const isJson of [false, true]) await runDoctor({ json: isJson }, context, mac.machine());
-    expect(said.join('')).toContain('fine');
-    for (const control of ['\x1b', '\x9b']) expect(said.join('')).not.toContain(control);
+    for (const isJson of [false, true]) {
+      const { text } = await doctor(mac, { json: isJson }, { isTerminal: true });
+      expect(text).toContain('fine');
+      for (const control of ['\x1b', '\x9b']) expect(text).not.toContain(control);
+    }
   });
 
   test('says sentences, under names for people, with commands to copy', async () => {
@@ -243,25 +238,11 @@ describe('doctor', () => {
       ...report,
       webhooks: [{ id: '3ac7', origin: 'http://127.0.0.1:9', ...failing, last_error: error }],
     });
-    const said: string[] = [];
-    const stdout = (...lines: readonly string[]): void => void said.push(...lines);
-    const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home, features: FEATURES };
-    const context = {
-      environment,
-      features: FEATURES,
-      version: '0.1.0',
-      stdout,
-      stderr: stdout,
-      isTerminal: true,
-      ...PLAIN,
-      columns: 80,
-    };
-    await runDoctor({}, context, mac.machine());
-    const text = said.join('\n');
+    const { text } = await doctor(mac, {}, { isTerminal: true, columns: 80 });
     expect(text).toContain('webhooks deliveries');
     expect(text).not.toMatch(/\.\.(?!\.)|\/api\/v1\/|^\S \w+_\w+:/m);
     // Paths and commands are not wrapped.
-    for (const line of said.flatMap((one) => one.split('\n'))) {
+    for (const line of text.split('\n')) {
       if (/webhooks deliveries 3ac7$|config rotate-key/.test(line)) continue;
       const longest = Math.max(
         ...line

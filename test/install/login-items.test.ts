@@ -1,17 +1,10 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
 import { macFindings } from '../../src/features/doctor/cli/mac-findings.ts';
+import { closedAfterEach } from '../support/closed-after-each.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
-const macs: StandInMac[] = [];
-async function newMac(): Promise<StandInMac> {
-  const mac = await StandInMac.start();
-  macs.push(mac);
-  return mac;
-}
-afterEach(async () => {
-  for (const mac of macs.splice(0)) await mac.close();
-});
+const newMac = closedAfterEach(() => StandInMac.start());
 
 describe('an agent that is switched off in System Settings', () => {
   test.each([

@@ -9,24 +9,17 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
 import { Launchd } from '../../installer/launchd.ts';
 import { machSlicesOf } from '../../installer/mach-o.ts';
 import { uninstall } from '../../installer/uninstall.ts';
+import { closedAfterEach } from '../support/closed-after-each.ts';
 import { type CommandFault, failingCommands, firstCalls } from '../support/failing-commands.ts';
 import { machFile } from '../support/mach-o.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
-const macs: StandInMac[] = [];
-async function newMac(seed?: number): Promise<StandInMac> {
-  const mac = await StandInMac.start('jane', seed);
-  macs.push(mac);
-  return mac;
-}
-afterEach(async () => {
-  for (const mac of macs.splice(0)) await mac.close();
-});
+const newMac = closedAfterEach((seed?: number) => StandInMac.start('jane', seed));
 
 async function installed(seed?: number): Promise<StandInMac> {
   const mac = await newMac(seed);

@@ -14,23 +14,16 @@ import {
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { parse } from 'plist';
 import { install } from '../../installer/install.ts';
 import { uninstall } from '../../installer/uninstall.ts';
+import { closedAfterEach } from '../support/closed-after-each.ts';
 import { waitFor } from '../support/eventually.ts';
 import { machFile } from '../support/mach-o.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
-const macs: StandInMac[] = [];
-async function newMac(userName?: string): Promise<StandInMac> {
-  const mac = await StandInMac.start(userName);
-  macs.push(mac);
-  return mac;
-}
-afterEach(async () => {
-  for (const mac of macs.splice(0)) await mac.close();
-});
+const newMac = closedAfterEach((userName?: string) => StandInMac.start(userName));
 
 async function health(mac: StandInMac): Promise<{ readonly version: string }> {
   return (await (await fetch(`http://127.0.0.1:${mac.port}/api/v1/health`)).json()) as { version: string };

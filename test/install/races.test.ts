@@ -1,20 +1,17 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
 import { copyState } from '../../installer/switch-over.ts';
 import { uninstall } from '../../installer/uninstall.ts';
 import { isAppError } from '../../src/core/model/errors.ts';
+import { closedAfterEach } from '../support/closed-after-each.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
-const macs: StandInMac[] = [];
-afterEach(async () => {
-  for (const mac of macs.splice(0)) await mac.close();
-});
+const newMac = closedAfterEach(() => StandInMac.start());
 
 async function installed(): Promise<StandInMac> {
-  const mac = await StandInMac.start();
-  macs.push(mac);
+  const mac = await newMac();
   await install(mac.machine(), mac.options());
   return mac;
 }

@@ -1,18 +1,11 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { closedAfterEach } from '../support/closed-after-each.ts';
 import { FeatureGateway } from '../support/feature-gateway.ts';
 import { KEY } from '../support/http-gateway.ts';
 
-const gateways: FeatureGateway[] = [];
-async function open(...parameters: Parameters<typeof FeatureGateway.start>): Promise<FeatureGateway> {
-  const gateway = await FeatureGateway.start(...parameters);
-  gateways.push(gateway);
-  return gateway;
-}
-afterEach(async () => {
-  for (const gateway of gateways.splice(0)) await gateway.close();
-});
+const open = closedAfterEach((...given: Parameters<typeof FeatureGateway.start>) => FeatureGateway.start(...given));
 
 const HEALTH = '/api/v1/health';
 const LIST = '/api/v1/messages';

@@ -5,22 +5,17 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { WebSocketServer } from 'ws';
 import type { AttachmentFile } from '../../src/core/model/ports/reading-ports.ts';
 import type { SendResult } from '../../src/core/model/ports/sending-ports.ts';
+import { closedAfterEach } from '../support/closed-after-each.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FeatureGateway } from '../support/feature-gateway.ts';
 import { KEY, MESSAGE } from '../support/http-gateway.ts';
 
-const gateways: FeatureGateway[] = [];
 const clients: Socket[] = [];
-async function open(...parameters: Parameters<typeof FeatureGateway.start>): Promise<FeatureGateway> {
-  const gateway = await FeatureGateway.start(...parameters);
-  gateways.push(gateway);
-  return gateway;
-}
-afterEach(async () => {
+afterEach(() => {
   for (const client of clients.splice(0)) client.destroy();
-  for (const gateway of gateways.splice(0)) await gateway.close();
 });
+const open = closedAfterEach((...given: Parameters<typeof FeatureGateway.start>) => FeatureGateway.start(...given));
 
 const key = `X-API-Key: ${Buffer.from(KEY).toString('latin1')}\r\n`;
 const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${key}${more}\r\n`;

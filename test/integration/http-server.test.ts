@@ -1,24 +1,17 @@
 import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import WebSocket, { WebSocketServer } from 'ws';
 import type { AcceptWebSocket } from '../../src/core/http/server.ts';
 import type { SendResult } from '../../src/core/model/ports/sending-ports.ts';
 import { invalidRequest } from '../../src/core/model/problems.ts';
+import { closedAfterEach } from '../support/closed-after-each.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';
 
-const gateways: HttpGateway[] = [];
-async function open(...parameters: Parameters<typeof HttpGateway.start>): Promise<HttpGateway> {
-  const gateway = await HttpGateway.start(...parameters);
-  gateways.push(gateway);
-  return gateway;
-}
-afterEach(async () => {
-  for (const gateway of gateways.splice(0)) await gateway.close();
-});
+const open = closedAfterEach((...given: Parameters<typeof HttpGateway.start>) => HttpGateway.start(...given));
 
 const sent: SendResult = { confirmed: true, message: MESSAGE, replayed: false };
 

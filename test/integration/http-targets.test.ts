@@ -1,19 +1,12 @@
 import { connect } from 'node:net';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { ReceiveWire } from '../../src/core/http/server.ts';
 import { ANY_KEY as LIMITED, LIMITED_KEY } from '../support/any-key.ts';
+import { closedAfterEach } from '../support/closed-after-each.ts';
 import { FeatureGateway } from '../support/feature-gateway.ts';
 import { KEY } from '../support/http-gateway.ts';
 
-const gateways: FeatureGateway[] = [];
-async function open(...parameters: Parameters<typeof FeatureGateway.start>): Promise<FeatureGateway> {
-  const gateway = await FeatureGateway.start(...parameters);
-  gateways.push(gateway);
-  return gateway;
-}
-afterEach(async () => {
-  for (const gateway of gateways.splice(0)) await gateway.close();
-});
+const open = closedAfterEach((...given: Parameters<typeof FeatureGateway.start>) => FeatureGateway.start(...given));
 
 const LIST = '/api/v1/messages';
 const OWN = `X-API-Key: ${Buffer.from(KEY).toString('latin1')}\r\n`;

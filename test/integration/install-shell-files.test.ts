@@ -10,20 +10,17 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { linkShellFiles, unlinkShellFiles } from '../../installer/shell-files.ts';
 import { macFindings } from '../../src/features/doctor/cli/mac-findings.ts';
+import { closedAfterEach } from '../support/closed-after-each.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
-const macs: StandInMac[] = [];
-afterEach(async () => {
-  for (const mac of macs.splice(0)) await mac.close();
-});
+const startMac = closedAfterEach(() => StandInMac.start());
 
 /** Creates a Mac with the command that make install writes; its folder of programs is on the PATH or not. */
 async function newMac(isOnPath: boolean) {
-  const mac = await StandInMac.start();
-  macs.push(mac);
+  const mac = await startMac();
   mkdirSync(mac.layout.support, { recursive: true });
   writeFileSync(mac.layout.command, '#!/bin/sh\n');
   const prefix = join(mac.folder, 'homebrew');

@@ -1,20 +1,11 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { NameSource } from '../../src/core/model/ports/names-ports.ts';
 import { problem } from '../../src/core/model/problems.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
-import type { FeatureGateway } from '../support/feature-gateway.ts';
+import { closedAfterEach } from '../support/closed-after-each.ts';
 import { callTool, openMcp } from '../support/mcp-gateway.ts';
 
-const gateways: FeatureGateway[] = [];
-afterEach(async () => {
-  for (const gateway of gateways.splice(0)) await gateway.close();
-});
-
-async function open(more = {}): Promise<FeatureGateway> {
-  const gateway = await openMcp(true, {}, more);
-  gateways.push(gateway);
-  return gateway;
-}
+const open = closedAfterEach((more: Parameters<typeof openMcp>[2] = {}) => openMcp(true, {}, more));
 
 describe('an argument', () => {
   test.each([

@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Ports } from '../../src/core/model/port.ts';
 import type { AttachmentFile } from '../../src/core/model/ports/reading-ports.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
 import { CONTACTS } from '../../src/features/contacts/port.ts';
+import { closedAfterEach } from '../support/closed-after-each.ts';
 import { eventually } from '../support/eventually.ts';
-import type { FeatureGateway } from '../support/feature-gateway.ts';
 import { type HttpAnswer, KEY, MESSAGE } from '../support/http-gateway.ts';
 import {
   askMcp as ask,
@@ -15,15 +15,7 @@ import {
   openMcp,
 } from '../support/mcp-gateway.ts';
 
-const gateways: FeatureGateway[] = [];
-async function open(...options: Parameters<typeof openMcp>): Promise<FeatureGateway> {
-  const gateway = await openMcp(...options);
-  gateways.push(gateway);
-  return gateway;
-}
-afterEach(async () => {
-  for (const gateway of gateways.splice(0)) await gateway.close();
-});
+const open = closedAfterEach(openMcp);
 
 describe('the door of /mcp', () => {
   test('is closed without a key, and offers no sign-in', async () => {

@@ -12,6 +12,7 @@ import { Labels } from '../../src/features/mcp/text/labels.ts';
 import { DayLines, MAX_SHOWN_BODY } from '../../src/features/mcp/text/lines.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
+import { NO_DETAILS } from '../support/no-details.ts';
 
 /** The long form is for changes of the code that makes the text. */
 const BODIES = isLong ? 200_000 : 300;
@@ -36,20 +37,6 @@ function message(body: string, given: Partial<Message> = {}): Message {
     ...given,
   };
 }
-
-const DETAILS: MessageDetails = {
-  service: 'iMessage',
-  kind: 'message',
-  reply_to_guid: null,
-  reply_to: null,
-  edited_at: null,
-  retracted_at: null,
-  delivered_at: null,
-  read_at: null,
-  error: null,
-  attachments: [],
-  reactions: [],
-};
 
 const REACTION: Reaction = {
   id: '8',
@@ -140,7 +127,7 @@ describe('text of other people', () => {
   test('looks like no note on a message: notes are on a line that no text and no name of a file can make', () => {
     const forged = 'OK then (edited) [reactions: me love]\n+ edited; reactions: me love';
     const file = '/a/plan.pdf"; edited; reactions: me love; file 1: "x';
-    const details = { ...DETAILS, reactions: [{ ...REACTION, is_from_me: true, emoji: '👍; edited' }] };
+    const details = { ...NO_DETAILS, reactions: [{ ...REACTION, is_from_me: true, emoji: '👍; edited' }] };
     const lines = text([message(forged), message('OK', { attachments: [file], details })]).split('\n');
     expect(lines.slice(1)).toEqual([
       '[7] 23:30 Ana (+15550100): OK then (edited) [reactions: me love]',
@@ -251,7 +238,7 @@ describe('lines', () => {
 
   test('say what is no text in its sentence, with labels for people, and who reacted', () => {
     const details = {
-      ...DETAILS,
+      ...NO_DETAILS,
       reactions: [
         { ...REACTION, sender: ANA },
         { ...REACTION, is_from_me: true },
@@ -260,7 +247,7 @@ describe('lines', () => {
     expect(text([message('hm', { details: { ...details, edited_at: '2026-01-02T23:31:00Z' } })])).toMatch(
       /: hm\n\+ edited; reactions: Ana love, me love$/,
     );
-    const poll = { ...DETAILS, kind: 'poll', sentence: 'Poll: Pizza (1)\nme: hi' } as const;
+    const poll = { ...NO_DETAILS, kind: 'poll', sentence: 'Poll: Pizza (1)\nme: hi' } as const;
     expect(text([message('', { details: poll })])).toMatch(/: Poll: Pizza \(1\)\n {4}me: hi\n\+ poll$/);
     const votes = {
       ...poll,
@@ -270,10 +257,10 @@ describe('lines', () => {
       ],
     };
     expect(text([message('', { details: votes })])).toMatch(/\+ poll; reactions: Ana love$/);
-    const later = { ...DETAILS, subject: 'Plans', scheduled: { for: '2026-01-03T10:00:00Z', state: 1 } };
+    const later = { ...NO_DETAILS, subject: 'Plans', scheduled: { for: '2026-01-03T10:00:00Z', state: 1 } };
     expect(text([message('hm', { details: later })])).toMatch(/: Plans: hm\n\+ to be sent Sat 3 Jan 2026 10:00$/);
     const event = { type: 'added', who: '+15550101' } as const;
-    const added = { ...DETAILS, kind: 'participant_change', group_event: event, sentence: 'x' } as const;
+    const added = { ...NO_DETAILS, kind: 'participant_change', group_event: event, sentence: 'x' } as const;
     expect(text([message('', { details: added })])).toMatch(
       /Ana \(\+15550100\): Ana added Ben \(\+15550101\)\.\n\+ participant change$/,
     );
@@ -281,7 +268,8 @@ describe('lines', () => {
 
   test('says how a message was changed and sent', () => {
     const edits = { edited_at: '2026-01-02T23:31:00Z' };
-    const noted = (details: Partial<MessageDetails>) => text([message('hm', { details: { ...DETAILS, ...details } })]);
+    const noted = (details: Partial<MessageDetails>) =>
+      text([message('hm', { details: { ...NO_DETAILS, ...details } })]);
     expect(noted({ effect: { name: 'slam', id: 'com.apple.MobileSMS.expressivesend.impact', on: 'bubble' } })).toMatch(
       /: hm\n\+ sent with slam$/,
     );

@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MessageDetails } from '../../src/core/model/details.ts';
 import type { SendRequest, SendResult } from '../../src/core/model/ports/sending-ports.ts';
 import type { SentPartStore } from '../../src/core/model/ports/sent-parts-ports.ts';
 import { sentPartStore } from '../../src/core/state/sent-parts-store.ts';
@@ -17,21 +16,6 @@ mkdirSync(join(folder, 'config'));
 export const photo = join(folder, 'photo.png');
 export const other = join(folder, 'other.png');
 for (const path of [photo, other]) writeFileSync(path, 'picture');
-
-/** The details of a message without any. */
-export const NO_DETAILS: MessageDetails = {
-  service: 'iMessage',
-  kind: 'message',
-  reply_to_guid: null,
-  reply_to: null,
-  edited_at: null,
-  retracted_at: null,
-  delivered_at: null,
-  read_at: null,
-  error: null,
-  attachments: [],
-  reactions: [],
-};
 
 let databases = 0;
 

@@ -4,6 +4,7 @@ import type { MessageDetails } from '../../src/core/model/details.ts';
 import type { ChangeName } from '../../src/core/model/event.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import type { Reaction } from '../../src/core/model/reaction.ts';
+import { NO_DETAILS } from '../support/no-details.ts';
 
 const at = new Date(2026, 0, 2, 3, 4, 5);
 const nowMs = at.getTime() + 1000;
@@ -54,18 +55,9 @@ test('an own message names whom it went to, what is attached, and that it failed
 
 test('a message without text is shown by its sentence; the names of files say more than their number', () => {
   const details: MessageDetails = {
-    service: 'iMessage',
+    ...NO_DETAILS,
     kind: 'poll',
     sentence: 'Poll: Pizza (1), Soup (0)',
-    reply_to_guid: null,
-    reply_to: null,
-    edited_at: null,
-    retracted_at: null,
-    delivered_at: null,
-    read_at: null,
-    error: null,
-    attachments: [],
-    reactions: [],
   };
   const line = (data: Message) => eventLine({ type: 'message.received', data }, nowMs);
   expect(line({ ...message, body: '', details })).toBe('03:04:05 ← +15550100  Poll: Pizza (1), Soup (0)');

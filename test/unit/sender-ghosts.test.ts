@@ -6,7 +6,8 @@ import type { OwnRow, RunOutcome, SendRequest } from '../../src/core/model/ports
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { failed } from '../support/in-memory-messages.ts';
-import { folder, idle, NO_DETAILS, setUp } from '../support/sender-fixture.ts';
+import { NO_DETAILS } from '../support/no-details.ts';
+import { folder, idle, setUp } from '../support/sender-fixture.ts';
 
 const ANA = '+15550100';
 const GROUP = 'any;+;chat7';

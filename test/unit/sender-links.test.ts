@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { MessageDetails, Origin } from '../../src/core/model/details.ts';
 import type { OwnRow } from '../../src/core/model/ports/sending-ports.ts';
-import { idle, NO_DETAILS, setUp } from '../support/sender-fixture.ts';
+import { NO_DETAILS } from '../support/no-details.ts';
+import { idle, setUp } from '../support/sender-fixture.ts';
 
 const URL = 'https://example.com/a?b=1';
 type World = ReturnType<typeof setUp>;

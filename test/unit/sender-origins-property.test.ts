@@ -4,7 +4,8 @@ import type { Origin } from '../../src/core/model/details.ts';
 import type { SendRequest } from '../../src/core/model/ports/sending-ports.ts';
 import { isLong } from '../support/conditions.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { idle, NO_DETAILS, setUp } from '../support/sender-fixture.ts';
+import { NO_DETAILS } from '../support/no-details.ts';
+import { idle, setUp } from '../support/sender-fixture.ts';
 
 /** What happens, in an order that the seed chooses. */
 type Step =

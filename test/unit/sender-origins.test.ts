@@ -3,7 +3,8 @@ import type { MessageDetails, Origin } from '../../src/core/model/details.ts';
 import type { OwnRow } from '../../src/core/model/ports/sending-ports.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { failed } from '../support/in-memory-messages.ts';
-import { idle, NO_DETAILS, obedient, other, photo, setUp } from '../support/sender-fixture.ts';
+import { NO_DETAILS } from '../support/no-details.ts';
+import { idle, obedient, other, photo, setUp } from '../support/sender-fixture.ts';
 
 const ELSEWHERE: Origin = { by: 'elsewhere' };
 const MINUTE = 60_000;

@@ -1,20 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { MessageDetails } from '../../src/core/model/details.ts';
 import { bodySentence, sentenceOf } from '../../src/core/model/sentence.ts';
+import { NO_DETAILS } from '../support/no-details.ts';
 
-const DETAILS: MessageDetails = {
-  service: 'iMessage',
-  kind: 'message',
-  reply_to_guid: null,
-  reply_to: null,
-  edited_at: null,
-  retracted_at: null,
-  delivered_at: null,
-  read_at: null,
-  error: null,
-  attachments: [],
-  reactions: [],
-};
 const FILE: MessageDetails['attachments'][number] = {
   name: 'menu.pdf',
   mime_type: 'application/pdf',
@@ -25,7 +13,7 @@ const FILE: MessageDetails['attachments'][number] = {
 };
 
 const say = (given: Partial<Parameters<typeof sentenceOf>[1]>, body = '', names = {}) =>
-  sentenceOf({ body, sender: '+15550100', is_from_me: false }, { ...DETAILS, ...given }, names);
+  sentenceOf({ body, sender: '+15550100', is_from_me: false }, { ...NO_DETAILS, ...given }, names);
 
 // The sentences of the vectors are tested in test/content.
 test.each<[string, Partial<MessageDetails>, string]>([

@@ -15,13 +15,32 @@ function there(): BrowserStage {
   return stage;
 }
 
-async function ask(path: string, body: unknown): Promise<Record<string, string>> {
+async function ask(path: string, body: unknown, key = there().key): Promise<Record<string, string>> {
   const response = await fetch(`${there().url}/api/v1/${path}`, {
     method: 'POST',
-    headers: { 'x-api-key': there().key, 'content-type': 'application/json' },
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
   return (await response.json()) as Record<string, string>;
+}
+
+/** Changes the answers to the requests for `glob` until it is undone. */
+async function change<Answer>(glob: string, changed: (answer: Answer) => unknown): Promise<() => Promise<void>> {
+  const { page } = there();
+  await page.route(glob, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: changed((await response.json()) as Answer) });
+  });
+  return () => page.unroute(glob);
+}
+
+/** Answers the requests for a list with one page, and the request for the page after it with another. */
+async function twoPages(glob: string, first: readonly object[], second: readonly object[]): Promise<void> {
+  await there().page.route(glob, (route) =>
+    route.request().url().includes('cursor=')
+      ? route.fulfill({ json: second })
+      : route.fulfill({ json: first, headers: { link: `<${route.request().url()}&cursor=2>; rel="next"` } }),
+  );
 }
 
 async function signIn(key: string, hash: string): Promise<void> {
@@ -71,16 +90,14 @@ describe('the console', () => {
   inBrowser('says what the status says in the banner, and withdraws both together', async () => {
     const { page } = there();
     const message = 'chat.db is away';
-    await page.route('**/api/v1/overview', async (route) => {
-      const response = await route.fetch();
-      const answer = (await response.json()) as { readonly status: object };
-      const status = { ...answer.status, backend: { connected: false, message } };
-      await route.fulfill({ response, json: { ...answer, status } });
-    });
+    const undo = await change<{ readonly status: object }>('**/api/v1/overview', ({ status, ...others }) => ({
+      ...others,
+      status: { ...status, backend: { connected: false, message } },
+    }));
     await pass(MINUTE_MS / 2);
     await page.locator('#outage', { hasText: `cannot read your messages: ${message}` }).waitFor();
     expect(await page.textContent('#verdict')).toBe('Postern cannot read your messages');
-    await page.unroute('**/api/v1/overview');
+    await undo();
     await pass(MINUTE_MS / 2);
     await page.locator('#verdict', { hasText: 'Everything works' }).waitFor();
     await page.locator('#outage').waitFor({ state: 'hidden' });
@@ -89,9 +106,12 @@ describe('the console', () => {
   inBrowser('says that events do not arrive, and not that Postern is silent, where no WebSocket leads', async () => {
     const { page, complaints } = there();
     isWithoutStreams = true;
+    await page.route('**/api/v1/events?after=*', (route) => route.fulfill({ json: [] }));
     await signIn(there().key, '#/events');
     await page.locator('#outage', { hasText: 'New events do not arrive here' }).waitFor();
     await page.locator('#live-state', { hasText: 'Not listening' }).waitFor();
+    await page.getByRole('heading', { name: 'Not listening' }).waitFor();
+    await page.unroute('**/api/v1/events?after=*');
     expect(await page.textContent('#health')).toBe('Needs attention');
     isWithoutStreams = false;
     await pass(MINUTE_MS / 2);
@@ -113,5 +133,49 @@ describe('the console', () => {
     await pass(MINUTE_MS);
     await page.locator('#outage').waitFor({ state: 'hidden' });
     complaints.splice(0);
+  });
+});
+
+describe('the console says that there is nothing', () => {
+  inBrowser('only once it has looked at every page: of the audit log', async () => {
+    const { page } = there();
+    const line = { key_id: 'owner', action: 'send', outcome: 'sent', text_hmac: null, count: 1 };
+    const lines = Array.from({ length: 201 }, (_, at) => {
+      return { ...line, id: 201 - at, at: new Date().toISOString(), target: at < 200 ? BEN : 'old@example.com' };
+    });
+    await twoPages('**/api/v1/audit?*', lines.slice(0, 200), lines.slice(200));
+    await signIn(there().key, '#/audit');
+    await page.locator('#audit-list .aud').first().waitFor();
+    await page.getByLabel('Person, group or id').fill('old@');
+    await page.locator('#audit-list .aud', { hasText: 'old@example.com' }).waitFor();
+    await page.getByLabel('Person, group or id').fill('nobody');
+    await page.locator('#audit .empty', { hasText: 'No line matches' }).waitFor();
+    // One filter chooses the acts.
+    await page.getByRole('button', { name: 'Only refused' }).click();
+    const action = page.getByLabel('Action', { exact: true });
+    expect(await action.inputValue()).toBe('refused');
+    await action.selectOption('send');
+    expect(await page.getByRole('button', { name: 'Only refused' }).getAttribute('aria-pressed')).toBe('false');
+    await page.unroute('**/api/v1/audit?*');
+  });
+
+  inBrowser('only once it has looked at every page: of unread conversations', async () => {
+    const { page } = there();
+    const [real] = (await (
+      await fetch(`${there().url}/api/v1/conversations?limit=1&include=details,contacts`, {
+        headers: { 'x-api-key': there().key },
+      })
+    ).json()) as readonly { readonly details: { readonly last_message: object } }[];
+    const all = Array.from({ length: 51 }, (_, at) => {
+      const last = { ...real?.details.last_message, id: `${9000 + at}`, is_from_me: false };
+      const details = { ...real?.details, unread_count: at < 50 ? 0 : 3, last_message: last };
+      return { ...real, id: `any;-;${at}@example.com`, participants: [`${at}@example.com`], details };
+    });
+    await twoPages('**/api/v1/conversations?*', all.slice(0, 50), all.slice(50));
+    await signIn(there().key, '#/messages');
+    await page.locator('#conversation-list a').first().waitFor();
+    await page.getByRole('button', { name: 'Unread' }).click();
+    await page.locator('#conversation-list a', { hasText: '50@example.com' }).waitFor();
+    await page.unroute('**/api/v1/conversations?*');
   });
 });

@@ -29,10 +29,9 @@ interface Filter {
   readonly action: string;
   /** Number of days. */
   readonly days: string;
-  readonly isRefusedOnly: boolean;
 }
 
-const filter = signal<Filter>({ key: '', action: '', days: '', isRefusedOnly: false });
+const filter = signal<Filter>({ key: '', action: '', days: '' });
 const text = signal('');
 /** The loaded lines, newest first; undefined until they have been read. */
 const entries = signal<readonly AuditEntry[] | undefined>(undefined);
@@ -82,11 +81,10 @@ async function held(): Promise<ReadonlyMap<string, Approval>> {
   return new Map(all.map((approval) => [approval.id, approval]));
 }
 
-function pathOfFirst({ key, action, days, isRefusedOnly }: Filter): string {
+function pathOfFirst({ key, action, days }: Filter): string {
   const query = new URLSearchParams({ order: 'desc', limit: String(AT_ONCE), include: 'contacts' });
   if (key !== '') query.set('key', key);
-  if (isRefusedOnly) query.set('action', 'refused');
-  else if (action !== '') query.set('action', action);
+  if (action !== '') query.set('action', action);
   if (days !== '') {
     const midnight = new Date().setHours(0, 0, 0, 0);
     query.set('since', new Date(midnight - (Number(days) - 1) * DAY_MS).toISOString());
@@ -142,8 +140,7 @@ const copyShown = (): Promise<void> => {
   return copy(csvOf(shown.value, names.value), said);
 };
 
-const isFiltered = ({ key, action, days, isRefusedOnly }: Filter): boolean =>
-  isRefusedOnly || [key, action, days].some((one) => one !== '');
+const isFiltered = (now: Filter): boolean => Object.values(now).some((one) => one !== '');
 
 function withWhom({ target, action, names: known }: AuditEntry): string {
   if (target === null) return '';
@@ -152,6 +149,9 @@ function withWhom({ target, action, names: known }: AuditEntry): string {
   if (action === 'approval') return approval === undefined ? target : recipientOf(approval);
   return nameIn(target) ?? nameIn(`any;-;${target}`) ?? personOf(addressIn(target), known);
 }
+
+/** Reports whether no line matches. Until the last one is loaded, the empty list asks for more. */
+const isVain = (): boolean => shown.value.length === 0 && next === undefined;
 
 const Audit = (): VNode => (
   <>
@@ -163,7 +163,7 @@ const Audit = (): VNode => (
     </PageHead>
     <Filters />
     <section class={classes('card audit-box', entries.value?.every(({ count }) => count < 2) && 'once')}>
-      {entries.value !== undefined && (shown.value.length === 0 ? <None /> : <Lines />)}
+      {entries.value !== undefined && (isVain() ? <None /> : <Lines />)}
     </section>
   </>
 );
@@ -189,7 +189,7 @@ const WHEN: Choices = [
 ];
 
 function Filters(): VNode {
-  const { key, action, days, isRefusedOnly } = filter.value;
+  const { key, action, days } = filter.value;
   const keys: Choices = [['', 'All keys'], ['owner', 'You'], ...names.value];
   const isListed = keys.some(([id]) => id === key);
   return (
@@ -214,7 +214,7 @@ function Filters(): VNode {
           text.value = words.toLowerCase();
         }}
       />
-      <Chip isOn={isRefusedOnly} toggle={(isOn) => choose({ isRefusedOnly: isOn })}>
+      <Chip isOn={action === 'refused'} toggle={(isOn) => choose({ action: isOn ? 'refused' : '' })}>
         Only refused
       </Chip>
     </div>

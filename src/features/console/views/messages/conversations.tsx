@@ -243,7 +243,7 @@ function measure(): void {
 
 export function Conversations(): VNode {
   const all = wanted.value;
-  const isEmpty = items.value !== undefined && all.length === 0;
+  const isEmpty = items.value !== undefined && all.length === 0 && next.value === undefined;
   const after = Math.max(0, all.length - from.value - size.value);
   const near = all.slice(from.value, from.value + size.value);
   const twice = repeated(near.map((item) => nameOf(item.peek())));

@@ -3,6 +3,7 @@ import { BrowserStage, inBrowser } from '../support/browser.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const BEN = '+15550101';
+const CHO = 'cho@example.com';
 const MINUTE_MS = 60_000;
 
 const folder = temporaryFolder();
@@ -133,6 +134,23 @@ describe('the console', () => {
     await pass(MINUTE_MS);
     await page.locator('#outage').waitFor({ state: 'hidden' });
     complaints.splice(0);
+  });
+});
+
+describe('what is said of a send', () => {
+  inBrowser('is that its approval was requested, also of one that is tried again', async () => {
+    const { page } = there();
+    const rights = { read: '*', send: [CHO], approval: 'always' };
+    const { key = '' } = await ask('keys', { name: 'careful', preset: 'assistant', ...rights });
+    await there().command({ do: 'scenario', name: 'error_25', times: 1 });
+    await ask('messages', { recipient: CHO, body: 'Not delivered' });
+    await signIn(key, `#/c/any;-;${CHO}`);
+    const failed = page.locator('#message-list .failed', { hasText: 'Not delivered' }).last();
+    await failed.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('#toast', { hasText: 'Approval was requested.' }).waitFor();
+    await page.fill('#body', 'Another one');
+    await page.keyboard.press('Enter');
+    await page.locator('#send-result', { hasText: 'Approval was requested.' }).waitFor();
   });
 });
 

@@ -2,7 +2,6 @@
 
 import { createRef, type TargetedKeyboardEvent, type VNode } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
-import type { ScheduledSend } from '../../../../client/scheduled-types.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { isComposing } from '../../parts/composing.ts';
 import { Icon, IconButton } from '../../parts/parts.tsx';
@@ -17,7 +16,7 @@ import { goTo, pathOfConversation } from '../../service/route.ts';
 import { ALL_PARTS } from '../../service/service.ts';
 import { addressIn, reasonOf } from '../../service/words.ts';
 import { showConversations } from './conversations.tsx';
-import { draft, type MessageDraft, moveDraft, type Sending } from './drafts.ts';
+import { draft, type MessageDraft, moveDraft, outcomeOf, type Sending, type Sent } from './drafts.ts';
 import { openState, recipient } from './open-state.ts';
 import { noteScheduled } from './scheduled.tsx';
 import { SendLater } from './send-later.tsx';
@@ -28,9 +27,6 @@ import { chosenRecipient, focusRecipient } from './to-line.tsx';
 /** Delays before each check of the status of a sent message. Used only if the service does not report changes. */
 const LOOK_AGAIN_MS = [1000, 3000, 10_000];
 const MOST_LINES_PX = 160;
-
-/** Answer to a send: the message, the approval that it waits for, or the scheduled send. */
-type Sent = Message & { readonly approval?: unknown; readonly scheduled?: ScheduledSend };
 
 const body = createRef<HTMLTextAreaElement>();
 const chooser = createRef<HTMLInputElement>();
@@ -93,7 +89,7 @@ async function post(one: MessageDraft, first: Sending): Promise<void> {
       const { hash } = location;
       const message = await posted(one, sending);
       const next = one.removeSent(sending);
-      one.said.value = { text: message.approval === undefined ? '' : 'It waits for approval.' };
+      one.said.value = outcomeOf(message);
       if (message.scheduled !== undefined) noteScheduled(message.scheduled);
       else if (message.approval === undefined) await noteSent(message, one, hash);
       sending = next;
@@ -134,9 +130,7 @@ const posted = ({ said, repeatable }: MessageDraft, { to, text, files, at }: Sen
 
 /** `startHash` is the page's address when the send began. */
 async function noteSent(message: Message, one: MessageDraft, startHash: string): Promise<void> {
-  const { id, status, conversation_id: conversation } = message;
-  if (id === '') one.said.value = { text: 'Messages has it, but has not stored it yet.' };
-  else if (status === 'failed') one.said.value = { text: 'Messages could not send it.', isBad: true };
+  const { id, conversation_id: conversation } = message;
   if (conversation === '') return;
   if (conversation === thread.openId && !openState.value.isNew) {
     if (id !== '') thread.add(message.attachments.length === 0 ? message : await withDetails(message));

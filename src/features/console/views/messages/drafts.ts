@@ -1,8 +1,25 @@
 // The unsent text of each conversation.
 
 import { computed, effect, signal } from '@preact/signals';
+import type { ScheduledSend } from '../../../../client/scheduled-types.ts';
+import type { Message } from '../../../../core/model/message.ts';
 import { repeatable } from '../../service/repeatable.ts';
 import { openState } from './open-state.ts';
+
+/** Answer to a send: the message, the approval that it waits for, or the scheduled send. */
+export type Sent = Message & { readonly approval?: unknown; readonly scheduled?: ScheduledSend };
+
+interface Said {
+  readonly text: string;
+  readonly isBad?: boolean;
+}
+
+/** Says what became of a send; nothing if the thread shows it. It stays on the page, so it says only what has been. */
+export function outcomeOf({ id, status, approval }: Sent): Said {
+  if (approval !== undefined) return { text: 'Approval was requested.' };
+  if (status === 'failed') return { text: 'Messages could not send it.', isBad: true };
+  return { text: id === '' ? 'Handed to Messages.' : '' };
+}
 
 /** A message on its way to the service. `at` is undefined if it is sent now. */
 export interface Sending {
@@ -16,7 +33,7 @@ export class MessageDraft {
   readonly text = signal('');
   readonly files = signal<readonly File[]>([]);
   /** The outcome of the last send. */
-  readonly said = signal<{ readonly text: string; readonly isBad?: boolean }>({ text: '' });
+  readonly said = signal<Said>({ text: '' });
   readonly isBusy = signal(false);
   readonly repeatable = repeatable();
   #next: Sending | undefined;

@@ -24,6 +24,7 @@ import { hourOf, personOf, timeOf } from '../../service/words.ts';
 import type { Attachment } from './attachment-files.ts';
 import { AttachmentItem } from './attachments.tsx';
 import { cardsOf, History } from './cards.tsx';
+import { outcomeOf, type Sent } from './drafts.ts';
 import { linked } from './web-link.tsx';
 
 /** A change that is noted below the message. */
@@ -249,11 +250,12 @@ function Retry({ conversation_id: recipient, body }: Message): VNode {
   const isDone = useSignal(false);
   const retried = useRef(repeatable());
   const again = async (): Promise<void> => {
-    await retried.current([], (idempotencyKey) =>
-      call('messages', { method: 'POST', idempotencyKey, body: { recipient, body } }),
+    const sent = await retried.current([], (idempotencyKey) =>
+      call<Sent>('messages', { method: 'POST', idempotencyKey, body: { recipient, body } }),
     );
     isDone.value = true;
-    toast('Sent again');
+    const { text, isBad } = outcomeOf(sent);
+    toast(text || 'Sent again', isBad);
   };
   return (
     <button

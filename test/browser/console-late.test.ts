@@ -118,11 +118,11 @@ describe('the console, when an answer comes late', () => {
     const later = page.locator('#message-list .later', { hasText: 'In an hour' });
     await goTo(`#/c/${ANA}`);
     await later.waitFor();
-    await page.clock.runFor(121_000);
     await page.route('**/api/v1/scheduled?*', (route) => route.abort(), { times: 1 });
     const isAsked = page.waitForRequest('**/api/v1/scheduled?*');
-    await goTo(`#/c/${GARDEN}`);
+    await page.clock.runFor(121_000);
     await isAsked;
+    await goTo(`#/c/${GARDEN}`);
     await goTo(`#/c/${ANA}`);
     await page.evaluate(IS_HANDLED);
     await later.waitFor();

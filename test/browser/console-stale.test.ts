@@ -44,6 +44,8 @@ async function twoPages(glob: string, first: readonly object[], second: readonly
   );
 }
 
+const goTo = (hash: string) => there().page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+
 async function signIn(key: string, hash: string): Promise<void> {
   const { page, url } = there();
   if (page.url().startsWith(url)) await page.evaluate('sessionStorage.clear()');
@@ -134,6 +136,108 @@ describe('the console', () => {
     await pass(MINUTE_MS);
     await page.locator('#outage').waitFor({ state: 'hidden' });
     complaints.splice(0);
+  });
+});
+
+describe('a view that stays open', () => {
+  inBrowser('counts the events of the last hour again', async () => {
+    const { page } = there();
+    await signIn(there().key, '#/events');
+    let count = 1;
+    const points = () => Array.from({ length: 60 }, () => ({ at: new Date().toISOString(), counts: { sent: count } }));
+    await change<object>('**/stats/events?by=minute*', (series) => ({ ...series, points: points() }));
+    await pass(MINUTE_MS);
+    await page.getByText('1.0 a minute').waitFor();
+    count = 2;
+    await pass(MINUTE_MS);
+    await page.getByText('2.0 a minute').waitFor();
+    await page.unroute('**/stats/events?by=minute*');
+  });
+
+  inBrowser('says when a key was last used, and that a permission has been granted', async () => {
+    const { page, url } = there();
+    const { id, key = '' } = await ask('keys', { name: 'reader', preset: 'reader', read: '*' });
+    await signIn(there().key, '#/keys');
+    const used = page.locator(`#key-list [data-id="${id}"] td:nth-child(6)`);
+    await used.getByText('never').waitFor();
+    await fetch(`${url}/api/v1/conversations`, { headers: { 'x-api-key': key } });
+    await pass(MINUTE_MS);
+    await used.getByText(/ago$/).waitFor();
+    let state = 'denied';
+    const undo = await change<object>('**/api/v1/status', (status) => ({
+      ...status,
+      permissions: [{ name: 'automation', state, detail: 'Allow it.' }],
+    }));
+    await goTo('#/settings');
+    const first = page.locator('#settings .card', { hasText: 'Automation of Messages' });
+    await first.getByText('Not granted').waitFor();
+    state = 'granted';
+    await pass(MINUTE_MS);
+    await first.getByText('Granted', { exact: true }).waitFor();
+    await undo();
+  });
+
+  inBrowser('lists no key beside a conversation that was revoked, and no send that was cancelled', async () => {
+    const { page } = there();
+    const { id = '' } = await ask('keys', { name: 'spy', preset: 'reader', read: '*' });
+    const sendAt = new Date(Date.now() + 30 * MINUTE_MS).toISOString();
+    const { scheduled } = (await ask('messages', { recipient: BEN, body: 'Not now', send_at: sendAt })) as unknown as {
+      readonly scheduled: { readonly id: string };
+    };
+    await signIn(there().key, `#/c/any;-;${BEN}`);
+    const key = page.locator('.info', { hasText: 'Keys with access' }).getByText('spy');
+    await key.waitFor();
+    const later = page.locator('#message-list .later', { hasText: 'Not now' });
+    await later.waitFor();
+    await there().client.keys.revoke(id);
+    await fetch(`${there().url}/api/v1/scheduled/${scheduled.id}`, {
+      method: 'DELETE',
+      headers: { 'x-api-key': there().key },
+    });
+    await pass(2 * MINUTE_MS);
+    await later.waitFor({ state: 'detached' });
+    await goTo(`#/c/any;-;${CHO}`);
+    await key.waitFor({ state: 'detached' });
+  });
+
+  inBrowser('says how an approved send ended, also when that takes long', async () => {
+    const { page } = there();
+    const { key = '' } = await ask('keys', { name: 'agent', preset: 'assistant', send: [BEN] });
+    const asked = ['On this page', 'Elsewhere', 'Still waits'];
+    for (const body of asked) await ask('messages', { recipient: BEN, body }, key);
+    await signIn(there().key, '#/approvals');
+    const card = (text: string) => page.locator('#approval-list article', { hasText: text });
+    await card('Still waits').waitFor();
+    // Approved on this page; Messages needs longer than one request may wait.
+    let isFirst = true;
+    const undo = await change<object>('**/approvals/*?wait=*', (real) => {
+      const answer = isFirst ? { ...real, state: 'approved' } : real;
+      isFirst = false;
+      return answer;
+    });
+    await card('On this page').getByRole('button', { name: 'Send exactly this' }).click();
+    await page.waitForResponse(/approvals\/[^/]+\?wait=/);
+    await pass(5000);
+    await card('On this page').locator('.outcome', { hasText: 'Handed over' }).waitFor();
+    await undo();
+    // Approved elsewhere, and failed afterwards.
+    let state = 'approved';
+    type Approval = { readonly text: string | null; readonly state: string };
+    await change<Approval[]>('**/approvals?*', (all) =>
+      all.flatMap((one) => {
+        if (one.text !== 'Elsewhere') return one;
+        return [{ ...one, state, decided_by: 'owner', decided_at: new Date().toISOString() }];
+      }),
+    );
+    await change<Approval[]>('**/approvals?state=held*', (all) => all.filter(({ text }) => text !== 'Elsewhere'));
+    await pass(15_000);
+    await card('Elsewhere').locator('.outcome', { hasText: 'Approved' }).waitFor();
+    state = 'failed';
+    await pass(15_000);
+    await card('Elsewhere').locator('.outcome', { hasText: 'Failed' }).waitFor();
+    await page.locator('#decided-list', { hasText: 'Failed' }).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    await page.routeWebSocket(/\/api\/v1\/ws\?/, (stream) => void stream.connectToServer());
   });
 });
 

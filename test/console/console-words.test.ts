@@ -177,6 +177,15 @@ test('a webhook that has delivered nothing yet is neither good nor bad', async (
   expect(stateOf({ state: 'failing', last_success_at: null })).toEqual(['bad', 'Failing']);
 });
 
+test('a webhook that fails does so since nobody knows when: its last success can be long before', async () => {
+  const { troubleOf } = (await import(modules.webhooks)) as {
+    troubleOf: (webhook: object, error: string) => { readonly since: string | null } | undefined;
+  };
+  const success = '2026-11-01T12:04:02Z';
+  const webhook = { state: 'failing', held: null, dropped: 1, behind: 0, last_success_at: success };
+  expect(troubleOf(webhook, 'Answered 503')?.since).toBeNull();
+});
+
 test('a share of nothing is 0 %, and a share near an end is not rounded to it', async () => {
   const { shareOf } = (await import(modules.webhooks)) as { shareOf: (hours: object) => string | undefined };
   const share = (delivered: number, dropped: number): string | undefined =>

@@ -64,14 +64,17 @@ export const ALL_PARTS = 'details,contacts';
 /** Returns the value of `include` for events. A service without messages has no more than the event itself. */
 export const partsOfEvents = (): string => (serves('getMessage') ? ALL_PARTS : '');
 
+const KEPT_MS = 120_000;
+
 /** Ids of keys that are no longer in the list of current keys, or that were never found in it. */
 const revoked = new Set<string>();
 /** Names of revoked keys, by id. */
 const formerNames = new Map<string, string>();
 let keys: readonly KeyRecord[] = [];
 let asked: Promise<readonly KeyRecord[]> | undefined;
+let askedAt = 0;
 
-/** Requests the limited keys. `knownKeys` returns them until `forgetKeys` is called. */
+/** Requests the limited keys. `knownKeys` returns them for `KEPT_MS`, unless `forgetKeys` is called. */
 export function readKeys(options?: Asked): Promise<readonly KeyRecord[]> {
   const own = call<readonly KeyRecord[]>('keys', { ...options, isKept: true }).then((now) => {
     for (const { id } of keys) revoked.add(id);
@@ -80,6 +83,7 @@ export function readKeys(options?: Asked): Promise<readonly KeyRecord[]> {
     return now;
   });
   asked = own;
+  askedAt = Date.now();
   own.catch(() => {
     if (asked === own) asked = undefined;
   });
@@ -93,7 +97,7 @@ export function readKeys(options?: Asked): Promise<readonly KeyRecord[]> {
 export async function knownKeys(options: Asked = { isByItself: true }): Promise<readonly KeyRecord[]> {
   if (!mayOwn('listKeys')) return keys;
   try {
-    return await (asked ?? readKeys(options));
+    return await ((Date.now() - askedAt < KEPT_MS ? asked : undefined) ?? readKeys(options));
   } catch (error) {
     if (statusOf(error) === undefined) throw error;
     return keys;

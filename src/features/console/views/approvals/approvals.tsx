@@ -22,6 +22,8 @@ const DECIDED = 12;
  */
 const MOST = 200;
 const NAMES_MS = 1000;
+/** A key may not be allowed to wait for an answer. */
+const AGAIN_MS = 5000;
 
 /** An approval on the page. It stays there with its outcome until the view is opened again. */
 interface Shown {
@@ -93,10 +95,10 @@ async function read(): Promise<void> {
     const { id } = one.approval;
     const now = waiting.get(id);
     if (one.isElsewhere && now !== undefined) return { approval: one.approval };
-    if ((deciding.has(id) && !changed.has(id)) || !isOpen(one)) return one;
+    if ((deciding.has(id) && !changed.has(id)) || !(isOpen(one) || one.isElsewhere)) return one;
     // A card shows something else only after a refusal: nobody must approve what has just come under the pointer.
     if (now !== undefined) return changed.has(id) ? { approval: now, isChanged: true } : one;
-    leaveCard(id);
+    if (isOpen(one)) leaveCard(id);
     return { ...one, outcome: elsewhere(all.find((other) => other.id === id)), isElsewhere: true };
   });
   const added = held
@@ -137,6 +139,15 @@ const ENDS: Readonly<Record<ApprovalState, readonly [kind: string, word: string]
   withdrawn: ['', 'Withdrawn'],
 };
 
+/** Waits until an approved send has ended. */
+async function ended(path: string): Promise<Approval> {
+  for (;;) {
+    const approval = await call<Approval>(`${path}?wait=30`, { isKept: true });
+    if (approval.state !== 'approved') return approval;
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  }
+}
+
 async function decide(approval: Approval, decision: Decision): Promise<void> {
   const { id, shown } = approval;
   const path = `approvals/${encodeURIComponent(id)}`;
@@ -144,7 +155,7 @@ async function decide(approval: Approval, decision: Decision): Promise<void> {
   try {
     await call(`${path}/${decision}`, { method: 'POST', body: decision === 'approve' ? { shown } : {} });
     leaveCard(id);
-    const { state, problem } = await call<Approval>(`${path}?wait=30`, { isKept: true });
+    const { state, problem } = await ended(path);
     const isBad = ['failed', 'unknown', 'void'].includes(state);
     const [kind, word] = ENDS[state] ?? ['', state];
     const outcome = { sentence: `${word}${problem === null ? '' : ` (${problem})`}`, kind };
@@ -255,7 +266,8 @@ export function create(): View {
     onHeld((held) => {
       const open = (cards.value ?? []).filter(isOpen);
       const isKnown = held.length === open.length && held.every(({ id }) => open.some((one) => one.approval.id === id));
-      if (isShown() && !isKnown) void read().catch(() => {});
+      const isEnded = decided.value.every(({ state }) => state !== 'approved');
+      if (isShown() && !(isKnown && isEnded)) void read().catch(() => {});
     });
     setInterval(() => {
       if (isShown()) minute.value += 1;

@@ -5,14 +5,14 @@ import type { VNode } from 'preact';
 import type { StatisticSeries } from '../../../../client/overview-types.ts';
 import { number } from '../../../../core/model/figures.ts';
 import { Sparkline } from '../../parts/charts.tsx';
-import { call } from '../../service/api.ts';
+import { type Asked, call } from '../../service/api.ts';
 import { mayOwn } from '../../service/service.ts';
 
 const minutes = signal<readonly number[]>([]);
 
-export async function readRate(): Promise<void> {
+export async function readRate(options?: Asked): Promise<void> {
   if (!mayOwn('getStatistics')) return;
-  const { points = [] } = await call<StatisticSeries>('stats/events?by=minute&last=60');
+  const { points = [] } = await call<StatisticSeries>('stats/events?by=minute&last=60', options);
   minutes.value = points.map(({ counts }) => Object.values(counts).reduce((sum, count) => sum + count, 0));
 }
 

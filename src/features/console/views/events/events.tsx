@@ -2,6 +2,7 @@
 
 import { computed, signal } from '@preact/signals';
 import { createRef, type VNode } from 'preact';
+import { MINUTE_MS } from '../../../../core/model/durations.ts';
 import { counted, number } from '../../../../core/model/figures.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { Chip, SearchBox, stepOf } from '../../parts/choices.tsx';
@@ -9,7 +10,7 @@ import { limited } from '../../parts/frame.ts';
 import { Button, CodeLine, classes, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
 import { Quoting } from '../../parts/quoting.tsx';
 import { copy } from '../../parts/toast.ts';
-import { viewOf } from '../../parts/view.tsx';
+import { viewOf, whileShown } from '../../parts/view.tsx';
 import { WindowList, type WindowListHandle } from '../../parts/window-list.tsx';
 import { curlOf } from '../../service/api.ts';
 import type { Limited } from '../../service/budget.ts';
@@ -338,5 +339,6 @@ export function create(): View {
     isReading.value = false;
     renew();
   };
+  whileShown(root, MINUTE_MS, () => readRate({ isByItself: true }));
   return viewOf('events', <Events />, read, root);
 }

@@ -7,7 +7,7 @@ import { counted } from '../../../../core/model/figures.ts';
 import { Exactly } from '../../parts/exactly.tsx';
 import { Button } from '../../parts/parts.tsx';
 import { busily, toast } from '../../parts/toast.ts';
-import { call, statusOf } from '../../service/api.ts';
+import { call, currentKey, statusOf } from '../../service/api.ts';
 import { repeatable } from '../../service/repeatable.ts';
 import { may, serves } from '../../service/service.ts';
 import { addressIn, fieldTimeOf, timeOf } from '../../service/words.ts';
@@ -19,7 +19,6 @@ const KEPT_MS = 120_000;
 /** Delay after a send is due, and before a late one or one that could not be read is read again. */
 const DUE_MS = 2000;
 const AGAIN_MS = 30_000;
-const DAY_MS = 86_400_000;
 
 /** The messages that were scheduled through Postern, in all conversations. */
 const waiting = signal<readonly ScheduledSend[]>([]);
@@ -29,7 +28,7 @@ const changing = signal<string | undefined>(undefined);
 
 /** Reads the scheduled messages, at most once in `KEPT_MS`. */
 export async function readScheduled(): Promise<void> {
-  if (!may('send') || !serves('listScheduled') || Date.now() - readAt < KEPT_MS) return;
+  if (currentKey() === '' || !may('send') || !serves('listScheduled') || Date.now() - readAt < KEPT_MS) return;
   readAt = Date.now();
   try {
     waiting.value = await call<readonly ScheduledSend[]>('scheduled?source=postern', { isByItself: true });
@@ -42,22 +41,19 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 
 function readAgainIn(ms: number): void {
   clearTimeout(timer);
-  timer = setTimeout(
-    () => {
-      readAt = Number.NEGATIVE_INFINITY;
-      void readScheduled();
-    },
-    Math.min(ms, DAY_MS),
-  );
+  timer = setTimeout(() => {
+    readAt = Number.NEGATIVE_INFINITY;
+    void readScheduled();
+  }, ms);
 }
 
-/** Reads them again when the first one is due. */
+/** Reads them again when the first one is due, and before, because others can change and cancel them. */
 function watchFirst(): void {
   const [first] = waiting.value;
   clearTimeout(timer);
   if (first === undefined) return;
   const dueMs = Date.parse(first.send_at) - Date.now();
-  readAgainIn(dueMs > 0 ? dueMs + DUE_MS : AGAIN_MS);
+  readAgainIn(dueMs > 0 ? Math.min(dueMs + DUE_MS, KEPT_MS) : AGAIN_MS);
 }
 
 /** Reads the scheduled messages again once the time of one has come. */

@@ -7,8 +7,8 @@ import { number, spanOf } from '../../../../core/model/figures.ts';
 import type { ShownSetting } from '../../../../core/model/shown-setting.ts';
 import type { StatusReport } from '../../../../core/model/status.ts';
 import { Button, CodeLine, Icon, Note, PageHead, Tag } from '../../parts/parts.tsx';
-import { viewOf } from '../../parts/view.tsx';
-import { call, statusOf } from '../../service/api.ts';
+import { viewOf, whileShown } from '../../parts/view.tsx';
+import { type Asked, call, statusOf } from '../../service/api.ts';
 import { navigationItems, TABS } from '../../service/navigation.ts';
 import type { View } from '../../service/route.ts';
 import { commandOf, mayOwn, newestStatus } from '../../service/service.ts';
@@ -16,6 +16,8 @@ import { BrowserCard } from './browser-card.tsx';
 import { PermissionCards } from './permission-cards.tsx';
 import { SECTIONS, settingValue } from './setting-names.ts';
 import { SettingRow } from './setting-row.tsx';
+
+const EVERY_MS = 30_000;
 
 /** The settings of each section. Key: the section's title. */
 type Sections = ReadonlyMap<string, readonly ShownSetting[]>;
@@ -30,16 +32,16 @@ const last = signal<Read | undefined>(undefined);
 /** Id of the section that is in view. */
 const current = signal('');
 
-async function read(): Promise<void> {
-  const status = await call<StatusReport>('status');
+async function read(options?: Asked): Promise<void> {
+  const status = await call<StatusReport>('status', options);
   newestStatus.value = status;
-  last.value = { status, config: mayOwn('getConfig') ? await readConfig() : undefined };
+  last.value = { status, config: mayOwn('getConfig') ? await readConfig(options) : undefined };
   setTimeout(markSection);
 }
 
-async function readConfig(): Promise<Sections | undefined> {
+async function readConfig(options?: Asked): Promise<Sections | undefined> {
   try {
-    const { settings } = await call<{ readonly settings: readonly ShownSetting[] }>('config');
+    const { settings } = await call<{ readonly settings: readonly ShownSetting[] }>('config', options);
     const sections = new Map<string, readonly ShownSetting[]>();
     for (const setting of settings) {
       const title = SECTIONS[setting.key.split('.')[0] ?? ''] ?? 'Server';
@@ -229,5 +231,7 @@ function AboutCard({
 
 export function create(): View {
   document.getElementById('main')?.addEventListener('scroll', markSection, { passive: true });
-  return viewOf('settings', <Settings />, read);
+  const view = viewOf('settings', <Settings />, () => read());
+  whileShown(view.root, EVERY_MS, () => read({ isByItself: true }));
+  return view;
 }

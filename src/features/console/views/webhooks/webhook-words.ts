@@ -40,7 +40,7 @@ export interface Trouble {
 
 /** Returns undefined if nothing is wrong. */
 export function troubleOf(webhook: ShownWebhook, lastError: string | null | undefined): Trouble | undefined {
-  const { state, held, dropped, behind, consecutive_failures: failures, last_success_at: success } = webhook;
+  const { state, held, dropped, behind, consecutive_failures: failures } = webhook;
   const kept = `${counted(Math.max(1, behind), 'event')} ${behind > 1 ? 'are' : 'is'} kept.`;
   if (state === 'held' && held !== null) {
     return {
@@ -63,7 +63,8 @@ export function troubleOf(webhook: ShownWebhook, lastError: string | null | unde
       : '';
   return {
     what: lastError ?? `${counted(failures, 'delivery', 'deliveries')} failed in a row.`,
-    since: success,
+    // The last success can be long before the first failure.
+    since: null,
     next: lost,
   };
 }

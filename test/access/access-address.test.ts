@@ -118,7 +118,7 @@ describe('who may be read and written to', () => {
     return destination !== undefined && maySend(list, destination);
   };
 
-  test('an empty list is nobody', () => {
+  test('an empty list allows nobody', () => {
     expect(mayRead([], person('any;-;+15550100', ANA))).toBe(false);
     const destination = destinationOf(ANA, []);
     expect(destination && maySend([], destination)).toBe(false);

@@ -100,7 +100,7 @@ test('what was scheduled stays scheduled over a restart, with its files, althoug
   expect(existsSync(join(folder, 'config', 'held', held.id))).toBe(true);
 });
 
-test('a repeat of what was scheduled finds it, however long that still waits', async () => {
+test('a repeated request finds its scheduled send, no matter how long that still waits', async () => {
   const caller = service.caller({ ...always, expires_at: null });
   const sendAtMs = service.clock.now() + 60 * 24 * HOUR_MS;
   const key = { kind: 'client', key: 'k' } as const;

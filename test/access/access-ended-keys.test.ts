@@ -41,7 +41,7 @@ describe('a key that has ended', () => {
     expect(ends).toBe(1);
   });
 
-  test('is shown no event any more, also where nobody closed its connection', async () => {
+  test('receives no more events, even where nobody closed its connection', async () => {
     const soon = new Date(service.clock.now() + HOUR_MS).toISOString();
     const caller = service.caller({ scopes: ['events'], read: '*', expires_at: soon });
     const event = entry({ type: 'message.received', data: { conversation_id: `any;-;${ANA}` } });
@@ -96,7 +96,7 @@ describe('a key that has ended', () => {
     expect(service.uploads.bytes).toBe(0);
   });
 
-  test('keeps its name for those who read what it did, and says what ended with it', async () => {
+  test('keeps its name after it was revoked, and reports what ended with it', async () => {
     const caller = service.caller({ approval: 'always' });
     await service.hold(caller);
     const id = idOf(caller);

@@ -62,7 +62,7 @@ test('an attachment is stored once for each content, with an extension of a fixe
   expect((await verified(folder)).attachments).toBe(5);
 });
 
-test('an attachment that is not there is named with the reason, and stored by a later run; what was stored stays', async () => {
+test('a missing attachment is named with the reason and stored by a later run, and stored files stay', async () => {
   attach('late.jpg', undefined);
   attach('here.jpg', 'here');
   expect(await archived(chatDb, folder)).toMatchObject({ files: 1, missing: { missing: 1 } });

@@ -208,7 +208,7 @@ describe('an archive', () => {
     expect((await verified(folder)).faults).toEqual([]);
   });
 
-  test('has only what was asked for, and later the rest', async () => {
+  test('has only the requested messages, and later the rest', async () => {
     fixture.message({ chat: fixture.chat('iMessage;-;+15550199'), text: 'another conversation' });
     write('too old', '2026-01-01T00:00:00Z');
     write('wanted', '2026-05-01T00:00:00Z');

@@ -122,7 +122,7 @@ describe('a backup', () => {
     expect(readFileSync(file).subarray(0, 15).toString()).toBe('SQLite format 3');
   });
 
-  test('never takes the place of a file of the service, and names what is wrong with the configuration', async () => {
+  test('never replaces a file of the service, and names the faults of the configuration', async () => {
     const own = await run('backup', join(service.configFolder, 'state.db'), '--force');
     expect(own).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is a file of the service itself') });
     const index = await run('backup', join(service.configFolder, 'search.db'), '--force');

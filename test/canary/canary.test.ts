@@ -64,7 +64,7 @@ describe('a canary', () => {
     expect(world.canary.warning()).toBeUndefined();
   });
 
-  test('that never arrived on this Mac alarms nobody', async () => {
+  test('that never arrived on this Mac raises no alarm', async () => {
     await world.behave({ push: 'dead' });
     world.canary.start();
     await world.pass(24 * HOUR_MS);
@@ -98,7 +98,7 @@ describe('a canary', () => {
     expect(world.log.lines.map(({ message }) => message)).toContain("Apple's push works again");
   });
 
-  test('without a copy alarms nobody while other messages come', async () => {
+  test('without a copy raises no alarm while other messages arrive', async () => {
     await proved();
     await world.behave({ push: 'dead' });
     for (let count = 0; count < 4; count += 1) {

@@ -189,7 +189,7 @@ describe('the files', () => {
     expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
   });
 
-  test('that are torn in the middle give nobody of theirs', async () => {
+  test('that are truncated give none of their people', async () => {
     const folder = newFolder();
     const path = addressBookFile(folder);
     const source = AddressBookSource.open(path);

@@ -38,7 +38,7 @@ const recipients = (): readonly (string | undefined)[] =>
   mac.calls.map(({ values }) => values.RECIPIENT).filter((recipient) => recipient !== undefined);
 
 describe('the report of a running service', () => {
-  test('is complete, and has neither the key nor anybody in it', async () => {
+  test('is complete, and has neither the key nor any person', async () => {
     const { report: found, text } = await report();
     expect(found.keys.service).toMatchObject({ found: { connected: true } });
     expect(found.keys.stored_chats).toEqual({ found: { 'any;-;': 1 } });

@@ -91,7 +91,7 @@ test('lists are added to and taken from, and a check says what a send would do',
   expect((await postern(['keys', 'show', 'lists'])).code).toBe(65);
 });
 
-test('a held send is shown with what cannot be seen, and is sent only when somebody types yes', async () => {
+test('a held send is shown with its invisible characters, and is sent only when somebody types yes', async () => {
   const agent = await fixture.key({ preset: 'assistant', send: [ANA] });
   const text = 'Pay \u202e10\u200b now';
   const { approval } = (await agent.post('/messages', { recipient: ANA, body: text })).json as { approval: Approval };

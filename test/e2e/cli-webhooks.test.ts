@@ -206,7 +206,7 @@ describe('postern webhooks listen', () => {
     expect(await registered()).toEqual([]);
   });
 
-  test('forwards the same bytes and signatures, and answers what the other one answers', async () => {
+  test('forwards the same bytes and signatures, and returns the answer of the target', async () => {
     const secret = 'whsec_c2VjcmV0';
     const receiver = await Receiver.start((response) => {
       response.writeHead(receiver.deliveries.length === 1 ? 503 : 204).end();
@@ -231,7 +231,7 @@ describe('postern webhooks listen', () => {
     expect(await registered()).toEqual([]);
   });
 
-  test('removes what a killed one left behind, and nothing of one that still runs', async () => {
+  test('removes the webhook of a killed listener, and none of a running one', async () => {
     const [killed, alive] = [await begin(), await begin()];
     const before = await registered();
     expect(before).toHaveLength(2);

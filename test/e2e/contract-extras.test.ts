@@ -155,7 +155,7 @@ describe('a webhook', () => {
     }
   });
 
-  test('that nobody registered is 404 everywhere', async () => {
+  test('that does not exist is 404 everywhere', async () => {
     for (const [method, path] of [
       ['GET', ''],
       ['GET', '/deliveries'],

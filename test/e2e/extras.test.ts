@@ -204,7 +204,7 @@ describe('an attachment', () => {
     expect([answer.status, answer.headers.get('content-range')]).toEqual([416, 'bytes */10']);
   });
 
-  test('may be empty; a type that is none is not repeated', async () => {
+  test('may be empty, and a malformed type is not repeated', async () => {
     const { status, text, headers } = await at(EMPTY);
     expect([status, text, headers.get('content-type')]).toEqual([200, '', 'application/octet-stream']);
     expect(headers.has('x-evil')).toBe(false);

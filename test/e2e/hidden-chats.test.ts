@@ -135,7 +135,7 @@ describe('an agent', () => {
     expect(all.text).not.toContain('left out');
   });
 
-  test('gets the next page where the last one ended, whatever was left out', async () => {
+  test('gets the next page where the last one ended, no matter how much was left out', async () => {
     const first = await agent.call('conversations_list', { limit: 1 });
     expect(first.text).toContain(NEWCOMER);
     expect(first.text).toContain('5 conversations');

@@ -72,7 +72,7 @@ test('a group of two chats is one conversation in lists, threads, events, keys a
   expect(found).toMatchObject([{ body: `to ${NEW}` }, { body: `to ${OLD}` }]);
 });
 
-test.each([OLD, NEW])('keys forbid by the other id takes away what a key got by %s', async (id) => {
+test.each([OLD, NEW])('keys forbid with the other id takes back what a key got by %s', async (id) => {
   const made = await service.post('/keys', { name: `forbid ${id}`, preset: 'reader', read: [id] });
   const { id: keyId, key } = made.json as { id: string; key: string };
   const headers = { 'x-api-key': key };

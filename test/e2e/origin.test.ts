@@ -61,7 +61,7 @@ describe('a bot that reads its own messages', () => {
     for (const details of await everywhere((sent.json as Message).id)) expect(details).toMatchObject({ origin });
   });
 
-  test('learns which ones the person wrote on another device', async () => {
+  test('learns which messages the person wrote on another device', async () => {
     const { row } = await mac.command<{ row: number }>({ do: 'write', to: ANA, text: 'from the telephone' });
     for (const details of await everywhere(String(row))) expect(details).toMatchObject({ origin: { by: 'elsewhere' } });
   });

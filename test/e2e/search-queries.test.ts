@@ -89,7 +89,7 @@ describe('a query finds what it says', () => {
     expect(await bodies(q)).toEqual(expected);
   });
 
-  test('highlights are what was found, and none for the name of a file', async () => {
+  test('highlights are the matching places, and the name of a file has none', async () => {
     const [hit] = (await ask('din* "garden"')).json as SearchHit[];
     expect(hit?.highlights.map(([start, end]) => hit.message.body.slice(start, end))).toEqual(['Dinner', 'garden']);
     expect(((await ask('lawn')).json as SearchHit[])[0]?.highlights).toEqual([]);
@@ -150,7 +150,7 @@ test(
 describe('postern search', () => {
   const run = (...args: readonly string[]) => postern(['--config-dir', service.configFolder, 'search', ...args]);
 
-  test('prints what is found, says what is wrong, and how the index is', async () => {
+  test('prints the hits, the mistakes in a query, and the state of the index', async () => {
     const { exitCode, stdout } = await run('dinner', 'has:attachment');
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(

@@ -79,7 +79,7 @@ describe("through OpenAI's tunnel", () => {
     expect(page?.resp_code).toBe(403);
   });
 
-  test('nobody is let in because requests come from this machine', async () => {
+  test('no request is admitted for coming from this machine', async () => {
     const tunnel = await openAi();
     expect(await tunnel.ask(LIST)).toMatchObject([{ resp_code: 401 }]);
   });

@@ -66,7 +66,7 @@ describeWithNats('a request through the broker', () => {
     return connection;
   }
 
-  test('a hub reads a Mac as its owner, and a wrong key gets what the Mac says', async () => {
+  test('a hub reads a Mac as its owner, and passes on the refusal of a wrong key', async () => {
     const mac = fleet.mac('m8');
     await mac.start();
     ends.push(() => mac.stop());
@@ -302,7 +302,7 @@ describeWithNats('a request through the broker', () => {
     });
   });
 
-  test('a Mac that makes up machines at each question takes no more memory of a hub', async () => {
+  test('a Mac that invents machines at each question uses no more memory at a hub', async () => {
     const connection = await standIn((_request, response) => response.end());
     const sealed = envelopeOf(parseMembership(fleet.folder.addMac('m7')));
     let made = 0;

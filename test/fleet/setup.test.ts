@@ -68,7 +68,7 @@ describeWithNats('setting a fleet up', () => {
     await server.stop();
   });
 
-  test('a server that the package started by itself is not taken for one of the fleet', async () => {
+  test('a server that the package started by itself does not count as one of the fleet', async () => {
     const dir = join(temporaryFolder(), 'fleet');
     const address = `127.0.0.1:${await freePort()}`;
     await postern(['fleet', 'init', '--dir', dir, '--server', address]);

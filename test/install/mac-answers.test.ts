@@ -163,7 +163,7 @@ describe('the bundle', () => {
     expect(existsSync(join(mac.folder, 'finder-info'))).toBe(false);
   });
 
-  test('is replaced only after the agent has stopped, and known to LaunchServices before anybody asks for it', async () => {
+  test('is replaced only after the agent has stopped, and registered with LaunchServices before its first use', async () => {
     const mac = await installed();
     const before = mac.cdhash;
     let atBootout: string | undefined;
@@ -211,7 +211,7 @@ describe('the bundle', () => {
 
 describe('nobody at the screen', () => {
   test.each([1, 2, 3, 4, 5, 6])(
-    'is noticed before anything is put in place, whatever launchctl answers (seed %d)',
+    'is noticed before anything is installed, with any answer of launchctl (seed %d)',
     async (seed) => {
       const mac = await newMac(seed);
       mac.keep('no-session');

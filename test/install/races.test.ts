@@ -74,7 +74,7 @@ test('going back without the removed copy of the state leaves the state in place
   expect(readFileSync(state, 'utf8')).toBe('of both');
 });
 
-test('a umask that lets the group write: nobody else may replace the program in the app', async () => {
+test('nobody else may replace the program in the app, even with a umask that lets the group write', async () => {
   const before = process.umask(0);
   try {
     const mac = await installed();

@@ -121,7 +121,7 @@ describe('a body', () => {
     expect(answer).toMatchObject({ status: 413, code: 'body_too_large' });
   });
 
-  test('that never comes is 408', async () => {
+  test('that never arrives is 408', async () => {
     const raw = `POST /api/v1/messages HTTP/1.1\r\nHost: localhost\r\n${rawKey}Content-Length: 10\r\n\r\n{`;
     expect(await unfinished(raw)).toMatchObject({ status: 408, code: 'request_timeout' });
   });

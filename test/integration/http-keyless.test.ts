@@ -44,7 +44,7 @@ async function fill(): Promise<void> {
 }
 
 describe('requests without a key whose answers nobody reads', () => {
-  test('are at most 256: the next is refused, whatever it asks for, and counts', async () => {
+  test('are at most 256, and the next is refused and counted, no matter what it requests', async () => {
     await fill();
     const before = await limitLeft();
     for (const path of ['/console', '/openapi.json', '/api/v1/health', '/nowhere', '/api/v1/messages']) {

@@ -31,7 +31,7 @@ describe('the server', () => {
     await expect(other.server.listen('127.0.0.1', gateway.port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  test('closing finishes what runs, tells the client that it was the last, and takes no more', async () => {
+  test('closing finishes running requests, announces the end to their clients, and accepts no more', async () => {
     const gateway = await open();
     const running = deferred<SendResult>();
     gateway.sender.answer = () => running.promise;

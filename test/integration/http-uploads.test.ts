@@ -121,7 +121,7 @@ describe('POST /attachments', () => {
     expect(answer).toMatchObject({ status: 201, json: { name: 'ü.jpg', mime_type: 'image/jpeg', bytes: 7 } });
   });
 
-  test('takes a file of several megabytes byte for byte, however it is cut', async () => {
+  test('stores a file of several megabytes byte for byte, in any chunks', async () => {
     const { gateway, folder } = await open();
     const bytes = Buffer.alloc(3_000_000, 'abc\r\n--B\r\n--');
     const text = bytes.toString();
@@ -320,7 +320,7 @@ describe('an upload that is slow', () => {
     expect(kept()).toEqual([]);
   });
 
-  test('ends after 10 minutes, however it progresses', async () => {
+  test('ends after 10 minutes, no matter how it progresses', async () => {
     const clock = new FakeClock();
     const { gateway, folder, kept } = await open({ clock });
     const { client, answer } = await begin(gateway, clock);

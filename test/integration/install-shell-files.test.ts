@@ -108,7 +108,7 @@ test('a postern that npm installed is recognized and stays, and its owner learns
   expect(existsSync(page)).toBe(true);
 });
 
-test('a postern of somebody else stays, when it is installed and when it is removed', async () => {
+test('a postern of another origin stays, at installation and at removal', async () => {
   const { mac, prefix, machine } = await newMac(true);
   writeFileSync(join(prefix, 'bin/postern'), 'another', { mode: 0o755 });
   linkShellFiles(machine, mac.layout);

@@ -188,7 +188,7 @@ describe('a thread that ends by itself', () => {
     return { thread, log };
   };
 
-  test('is started again, and what it was asked for is answered', async () => {
+  test('is started again, and then answers the pending requests', async () => {
     const { thread, log } = crashing(1);
     expect(await Promise.all([thread.call('echoes', 'echo', 'a'), thread.call('echoes', 'echo', 'b')])).toEqual([
       'a',
@@ -210,7 +210,7 @@ describe('a thread that ends by itself', () => {
 });
 
 describe('a checkpoint in the thread', () => {
-  test('brings what was committed into the database itself, while it stays open', async () => {
+  test('brings committed rows into the database file while it stays open', async () => {
     const { thread } = open();
     const [path, copy] = [join(folder, 'own.db'), join(folder, 'own-copy.db')];
     const sqlite = openSqlite(path);

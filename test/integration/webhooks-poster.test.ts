@@ -168,7 +168,7 @@ describe('a failed post', () => {
     expect(other.deliveries).toHaveLength(0);
   });
 
-  test('is one that is answered by a change of protocol, which nobody asked for', async () => {
+  test('is one that is answered by an unrequested change of protocol', async () => {
     let open = 0;
     const url = await newTcpServer((socket) => {
       open += 1;
@@ -193,7 +193,7 @@ describe('a failed post', () => {
     expect(result).toMatchObject({ outcome: 'failed', attempts: 3, status: null });
   });
 
-  test('is one that nobody answers in time, also when the head dribbles in', async () => {
+  test('is one without an answer in time, even when the head trickles in', async () => {
     const silent = await newTcpServer(() => undefined);
     const dribbling = await newTcpServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
@@ -208,7 +208,7 @@ describe('a failed post', () => {
     }
   });
 
-  test('is one that nobody answers within 10 s', async () => {
+  test('is one without an answer within 10 s', async () => {
     const clock = new FakeClock();
     let tries = 0;
     const silent = await newTcpServer(() => {

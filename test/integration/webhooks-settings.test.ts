@@ -63,7 +63,7 @@ describe('changing a webhook', () => {
 });
 
 describe('a paused webhook', () => {
-  test('keeps its position over a restart, and gets the backlog as it is when it continues', async () => {
+  test('keeps its position over a restart, and gets the backlog in its current state when it continues', async () => {
     const fixture = new WebhookFixture();
     const receiver = await newReceiver();
     const { id } = fixture.dispatcher.add(hook(receiver.url, { enabled: false }));
@@ -79,7 +79,7 @@ describe('a paused webhook', () => {
     await eventually(() => expect(fixture.dispatcher.status(id)).toMatchObject({ state: 'healthy', behind: 0 }));
   });
 
-  test('gets what came during the pause as it is when it continues, and nothing of what was deleted', async () => {
+  test('gets the messages of the pause in their current state when it continues, and no deleted ones', async () => {
     const fixture = new WebhookFixture();
     const receiver = await newReceiver();
     const { id } = fixture.dispatcher.add(hook(receiver.url, { enabled: false }));
@@ -125,7 +125,7 @@ describe('a paused webhook', () => {
 });
 
 describe('headers of the owner', () => {
-  test('are on every delivery and test, in the spelling given, whatever their names mean elsewhere', async () => {
+  test('are on every delivery and test, in the given spelling, no matter what their names mean elsewhere', async () => {
     const fixture = new WebhookFixture();
     const receiver = await newReceiver();
     const headers = { Authorization: 'Bearer sesame', get: 'g', constructor: 'c', 'X-Trace': 'a b' };

@@ -144,7 +144,7 @@ test('a client with changes is closed with 4410 when chat.db is replaced, and on
   expect(tracked.map(({ texts }) => texts)).toEqual([[], []]);
 });
 
-describe('a handshake that is none', () => {
+describe('a malformed handshake', () => {
   test.each([
     ['without a key', 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: no\r\n'],
     ['of another version', 'Sec-WebSocket-Version: 12\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'],

@@ -43,7 +43,7 @@ describe('a client that is gone', () => {
     expect(fixture.log.lines).toHaveLength(heard);
   });
 
-  test('is dropped however much it took before it fell silent', async () => {
+  test('is dropped, no matter how much it read before it fell silent', async () => {
     const fixture = await WebSocketFixture.open(bulky);
     const socket = await dumbClient(fixture, '?include=details');
     let read = 0;

@@ -73,7 +73,7 @@ test('events that waited for their receiver are posted as they are by then, and 
 
 describe('an event that its receiver refuses', () => {
   test.each([400, 401, 404, 500])(
-    'is given up after five attempts, and the next refresh says so: %d',
+    'is abandoned after five attempts, and the next refresh says so: %d',
     async (status) => {
       const fixture = await SubscriptionFixture.start();
       const callback = await fixture.callback((response, { data }) =>
@@ -87,7 +87,7 @@ describe('an event that its receiver refuses', () => {
     },
   );
 
-  test('is given up after five refusals, however long the receiver was away before', async () => {
+  test('is abandoned after five refusals, no matter how long the receiver was away before', async () => {
     const fixture = await SubscriptionFixture.start();
     let posts = 0;
     const callback = await fixture.callback((response, { data }) => {
@@ -113,7 +113,7 @@ describe('an event that its receiver refuses', () => {
 });
 
 describe('progress', () => {
-  test('survives a restart: what was not taken is posted, and what was is not', async () => {
+  test('survives a restart, which posts only what the receiver had not accepted', async () => {
     const fixture = await SubscriptionFixture.start();
     const callback = await fixture.callback();
     const { id } = await fixture.subscribe(callback);

@@ -148,7 +148,7 @@ describe('the consent page', () => {
     expect(await answer.text()).not.toContain('no-referrer');
   });
 
-  test('tries five keys, however many come at once', async () => {
+  test('tries five keys, no matter how many arrive at once', async () => {
     const { tunnel, clock } = await door();
     const program = await OAuthProgram.registered(tunnel);
     const consent = consentOf(await (await program.authorize()).text());
@@ -339,7 +339,7 @@ describe('a parameter that comes twice', () => {
 });
 
 describe('a stolen refresh token', () => {
-  test('ends its key when the other one uses theirs, however often it was rotated meanwhile', async () => {
+  test('ends its key when the other one uses theirs, no matter how often it was rotated meanwhile', async () => {
     const { tunnel, revoked } = await door();
     const { program, tokens } = await OAuthProgram.allowed(tunnel, KEY);
     let stolen = tokens;

@@ -28,7 +28,7 @@ const approvalOf = (id: string) => self.service.approvals.get(id, 0);
 describe('in the self-chat that was proved', () => {
   beforeEach(() => self.prove());
 
-  test('what waits is written with destination and exact text, and 👍 sends it once', async () => {
+  test('a held send is shown with destination and exact text, and 👍 sends it once', async () => {
     const held = await self.asked('May I?\nTo: +15550199');
     const written = self.service.texts().at(-1) ?? '';
     expect(written.split('\n').slice(0, 4)).toEqual([
@@ -212,7 +212,7 @@ describe('in the self-chat that was proved', () => {
     expect(await self.stateOf(second.id)).toBe('sent');
   });
 
-  test('what has expired, was decided or was withdrawn stays so', async () => {
+  test('an expired, decided or withdrawn send stays so', async () => {
     const caller = self.service.caller(always);
     const [late, denied, back] = [
       await self.service.hold(caller, { body: 'late' }),
@@ -324,7 +324,7 @@ describe('in the self-chat that was proved', () => {
       expect(await self.stateOf(held.id)).toBe('denied');
     });
 
-    test('what was decided and not yet begun is sent once', async () => {
+    test('a decided send that had not begun is sent once', async () => {
       const held = await self.asked();
       self.service.state
         .prepare("UPDATE approval SET state = 'approved', decided_at = 'x', decided_by = 'tapback' WHERE id = ?")

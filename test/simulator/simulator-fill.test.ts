@@ -114,7 +114,7 @@ describe('a filled database', () => {
     expect(database.sqlite.prepare('PRAGMA journal_mode').get()).toEqual(['wal']);
   });
 
-  test('says of its rows what the triggers would have said', () => {
+  test('writes into its rows what the triggers would have written', () => {
     const { database } = fill({ messages: 500, conversations: 20, busiest: 100 });
     const said = (): unknown =>
       [

@@ -110,7 +110,7 @@ describe('the attributedBody decoder', () => {
     expect(itemsOf('*', Buffer.from([0x92 + 100]))).toBeUndefined();
   });
 
-  test('gives nothing for what is no attributed string', () => {
+  test('returns nothing for anything but an attributed string', () => {
     expect(decodeAttributedBody(new Uint8Array())).toBeUndefined();
     expect(decodeAttributedBody(Buffer.from('bplist00 keyed archive'))).toBeUndefined();
     expect(decodeAttributedBody(craftedArchive(['a text']))).toBeUndefined();

@@ -37,7 +37,7 @@ test.each([
   expect(earlier.twinOf(at('22:45:00'))).toBeUndefined();
 });
 
-test('a row from somebody else is no twin, and none that overtook it', () => {
+test('neither a row from somebody else nor one that overtook it is a twin', () => {
   const { fixture, at, earlier } = conversation();
   const other = at('22:45:00', { handle_id: fixture.handle('+15550111111') });
   const row = at('22:44:59');

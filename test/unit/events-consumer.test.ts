@@ -50,7 +50,7 @@ class Fixture implements ConsumerTask<string> {
 }
 
 describe('a consumer', () => {
-  test('is one reader of the channel, also after it was put elsewhere, and none once it has stopped', async () => {
+  test('is one reader of the channel, also after its position was moved, and none once it has stopped', async () => {
     const fixture = new Fixture();
     const consumer = fixture.feed.consume(fixture);
     consumer.start();

@@ -111,7 +111,7 @@ describe('loading the agent', () => {
     expect(asked.filter((line) => line.startsWith('bootstrap'))).toHaveLength(3);
   });
 
-  test('error 5 is given up after a while', async () => {
+  test('error 5 is final after a while', async () => {
     const { agent, clock } = launchd({ bootstrap: [result(5)], print: [result(113)] });
     await expect(passing(clock, agent.bootstrap('/p.plist'))).rejects.toMatchObject({
       message: expect.stringContaining('some words'),

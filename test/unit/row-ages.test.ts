@@ -160,7 +160,7 @@ describe('a row that iCloud writes again after a sleep', () => {
     expect(asked).toEqual([2]);
   });
 
-  test('is not late if nobody saw it, or if it was written during the sleep', async () => {
+  test('is not late if it was never seen, or if it was written during the sleep', async () => {
     const unseen = await writtenAgain({ twinOf: () => undefined, hasLater: () => false });
     expect(unseen.again).toBeLessThan(LATE_S);
     const during = await start(undefined, undefined, false, { twinOf: () => undefined, hasLater: () => true });

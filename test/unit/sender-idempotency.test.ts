@@ -109,7 +109,7 @@ describe('the same Idempotency-Key', () => {
     expect(messages.runs).toHaveLength(1);
   });
 
-  test('gives a problem again, as it was', async () => {
+  test('repeats a problem unchanged', async () => {
     const { messages, start } = setUp();
     messages.endWith(failed(-1743));
     const send = start();

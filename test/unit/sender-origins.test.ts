@@ -84,7 +84,7 @@ describe('an own message', () => {
     }
   });
 
-  test('is paired without anybody reading it, before it is edited', async () => {
+  test('is paired before it is edited, even if nobody reads it', async () => {
     const world = await started();
     await unconfirmed(world, { requestId: 'r-1' });
     const rowId = row(world, { body: 'hello' });

@@ -116,7 +116,7 @@ describe('one run of osascript', () => {
     expect(outcome).toEqual({ kind: 'failed', number: -609, message: 'end (-609)' });
   });
 
-  test('is killed with its whole group after 30 s, and nobody knows what it did', async () => {
+  test('is killed with its whole group after 30 s, and its outcome is unknown', async () => {
     const { fake, clock, run } = setUp();
     fake.plan({ hang: true });
     const running = run();

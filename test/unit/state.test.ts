@@ -176,7 +176,7 @@ describe('webhooks', () => {
     database.close();
   });
 
-  test('a paused one stays paused when what it holds ends and when it is put elsewhere', () => {
+  test('a paused one stays paused when its held event ends and when its position is moved', () => {
     const database = openStateDatabase(newFile());
     const store = webhookStore(database, new FakeClock());
     const webhook = store.add(hook, rowOffset(0));

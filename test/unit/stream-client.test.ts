@@ -81,7 +81,7 @@ test('an event that its key may no longer read is not sent once it is prepared',
   expect(sent).toEqual(['one']);
 });
 
-test('a client that wants nothing of what it took is served again while there is more', () => {
+test('a client that wants none of the events it read is served again while there are more', () => {
   const { client, sent, wakes } = newClient([[arrival(3)], [arrival(4)], [arrival(1)]], ({ rowId }) => rowId === 1);
   expect([sent, wakes()]).toEqual([[], 2]);
   client.serve();

@@ -63,7 +63,7 @@ describe('the progress batcher', () => {
     expect(stored).toEqual([[{ id: 'a', offset: rowOffset(20), records: [record(1001)] }]]);
   });
 
-  test('says so when it cannot store, keeps what it was to store and tries again', async () => {
+  test('reports that it cannot store, keeps the records and tries again', async () => {
     const options = { fails: true };
     const { batcher, log, clock, stored } = newBatcher(options);
     batcher.note('a', rowOffset(1), record(1));

@@ -34,6 +34,18 @@ describe('the answer', () => {
     expect(result).toEqual({ confirmed: true, replayed: false, message: world.chat.message(1) });
   });
 
+  test('to a text of placeholders alone is a refusal, because any row without text would be taken for its own', async () => {
+    const { messages, send } = setUp({ confirmMs: 0 });
+    for (const body of ['\uFFFC', '\uFFFC\n\uFFFD']) {
+      for (const attachments of [[], [photo]]) {
+        await expect(send({ body, attachments })).rejects.toMatchObject({ code: 'invalid_request' });
+      }
+    }
+    expect(messages.runs).toEqual([]);
+    await send({ body: 'see \uFFFC', attachments: [] });
+    expect(messages.runs).toHaveLength(1);
+  });
+
   test('is provisional when the row does not come in time, and the row is looked for until then', async () => {
     const { clock, chat, sender, send } = setUp();
     const sending = send({ attachments: [] });

@@ -56,6 +56,14 @@ function textBesideLink(body: string): string | undefined {
   return LINK.test(text.slice(last + 1)) ? text.slice(0, last).trim() : undefined;
 }
 
+/**
+ * Reports whether a text is nothing but placeholders. It would have the hash of every row without text, so another row
+ * would confirm its send.
+ */
+export function isOnlyPlaceholders(body: string): boolean {
+  return body !== '' && comparable(body) === '';
+}
+
 /** Normalizes line endings, and removes placeholders as `cleanBody` does when it reads a message (decision B2). */
 function comparable(text: string): string {
   const begun = text.replace(/\r\n?/g, '\n').replace(/^(?:[\uFFFC\uFFFD]\n?)+/, '');

@@ -15,6 +15,7 @@ import { invalidRequest, problem } from '../model/problems.ts';
 import { assertAnswerable } from '../model/recipient.ts';
 import { type AttachmentRules, checkAttachments } from './checked-attachments.ts';
 import type { Confirmations } from './confirmations.ts';
+import { isOnlyPlaceholders } from './content-hash.ts';
 import { type CheckedRequest, Delivery } from './delivery.ts';
 import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
 import { provisional } from './provisional.ts';
@@ -154,6 +155,10 @@ export class Sender implements MessageSender {
     // Refuses an impossible service now, not when the send has its turn.
     if (hasChoice(request)) chosenPlan(request, this.#lookup.chats(recipient), this.#lookup);
     if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
+    if (isOnlyPlaceholders(body)) {
+      const message = '`body` is only a placeholder for an attachment (U+FFFC or U+FFFD), which nobody would see.';
+      throw invalidRequest([{ pointer: '/body', message }]);
+    }
     const isEmpty = body === '' && attachments.length === 0 && uploads.length === 0;
     const { mistakes, files } = isEmpty
       ? { mistakes: [{ pointer: '/body', message: 'There is nothing to send.' }], files: [] }

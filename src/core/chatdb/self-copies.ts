@@ -89,10 +89,7 @@ export function isMirror(
   const echoes = unseen.map(
     ({ atMs }): Half => ({ rowId: 0, atMs, text: message.body, content: contentOf(message), hasFile: false }),
   );
-  return copiesIn(
-    incoming.filter((row) => row.rowId <= rowId),
-    [...own, ...echoes],
-  ).has(rowId);
+  return copiesIn(incoming, [...own, ...echoes]).has(rowId);
 }
 
 /** Returns the row ids of the incoming copies that Messages stored before an outgoing message to oneself. */

@@ -100,6 +100,19 @@ describe('detection', () => {
     expect(reader.take(10).entries).toMatchObject([{ event: { type: 'message.removed', data: { guid: '2-9' } } }]);
   });
 
+  test('the removal of an old message is reported within two minutes, that of a reaction never', async () => {
+    const { chat, clock, service, reader } = await begun();
+    const reaction = chat.insert({ isReaction: true });
+    service.notice();
+    await clock.advance(2000);
+    expect(reader.take(10).entries).toHaveLength(1);
+    chat.remove(reaction);
+    chat.remove(1);
+    service.notice();
+    await clock.advance(120_000);
+    expect(reader.take(10).entries).toMatchObject([{ rowId: 1, event: { type: 'message.removed' } }]);
+  });
+
   test('a removal is reported to a reader that may know the message from a list alone', async () => {
     const { chat, clock, service } = await begun();
     const { rowId, change } = service.feed.lastPublished({ changes: true });

@@ -32,7 +32,7 @@ function send(poster: Poster, url: string, retry = false): ReturnType<Poster['se
 test('a refused connection and a refusing answer are counted for each attempt, and a delivery is not', async () => {
   const poster = newPoster();
   const port = await freePort();
-  const statuses = [503, 404, 302, 204];
+  const statuses = [550, 499, 302, 204];
   const receiver = await newReceiver((response) => void response.writeHead(statuses.shift() ?? 204).end());
   await send(poster, `http://127.0.0.1:${port}/zqpath`, true).result;
   // The same address in an IPv6 spelling that no address class covers.

@@ -126,6 +126,16 @@ describe('counters over time', () => {
     expect(statistics.eventsSinceMs).toBe(clock.now() - 31 * DAY_MS);
   });
 
+  test('take only what takes a reaction back for a removal', () => {
+    const fixture = new ChatFixture(join(folder, 'reactions.db'));
+    const date = appleNs('2026-01-01T00:00:00Z');
+    for (const type of [2000, 3000, 4000]) fixture.message({ date, associated_message_type: type });
+    const connection = new Connection({ path: fixture.path, home: folder, log: collectingLog() });
+    const [events] = pastEvents(connection)(Date.parse('2026-01-02T00:00:00Z'), 3);
+    connection.close();
+    expect(events?.map(({ type }) => type)).toEqual(['reaction.added', 'reaction.removed', 'reaction.added']);
+  });
+
   test('count from the first start on, by minute, hour and day, and survive a restart', async () => {
     const { statistics, clock, make } = opened();
     statistics.count('events', 'received');

@@ -75,3 +75,12 @@ test('a row was overtaken by a later one of its conversation and sender, up to a
   const row = at('22:45:00');
   expect([later, later - 1].map((upTo) => earlier.hasLater(row, upTo))).toEqual([true, false]);
 });
+
+test('a row that the owner sent again from another address has a twin, a row of minutes later in seconds has none', () => {
+  const { at, earlier } = conversation();
+  const first = at('22:45:00', { is_from_me: 1, destination_caller_id: 'me@example.com' });
+  const again = at('22:45:00', { is_from_me: 1, destination_caller_id: '+15550199999' });
+  expect(earlier.twinOf(again)).toMatchObject({ id: String(first) });
+  at('22:45:00', { date: 500_000_000 });
+  expect(earlier.twinOf(at('22:45:00', { date: 500_000_300 }))).toBeUndefined();
+});

@@ -1,6 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { Fingerprints } from '../../src/core/chatdb/fingerprints.ts';
-import { changesBetween, NO_PRINT, type Print, REACTION_PRINT } from '../../src/core/model/fingerprint.ts';
+import {
+  ADDED,
+  ADDED_KINDS,
+  changesBetween,
+  NO_PRINT,
+  type Print,
+  REACTION_PRINT,
+} from '../../src/core/model/fingerprint.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { encodeBinaryPlist } from '../../src/features/simulator/binary-plist.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
@@ -291,4 +298,8 @@ test('a hostile value in any column still gives a print', () => {
       expect(Number.isSafeInteger(print) && print > 0).toBe(true);
     }
   }
+});
+
+test('a preview that Messages takes away again is a change of the preview, and nothing that was unsent', () => {
+  expect(changesBetween(ADDED_KINDS.preview + 5 * ADDED + 1, 1)).toEqual(['preview']);
 });

@@ -92,3 +92,10 @@ test('a row that is published keeps the print whose changes are not reported yet
   expect([...(changes.prints(0)?.slice(5, 8) ?? [])]).toEqual([111, 333, 0]);
   database.close();
 });
+
+test('the prints of rows survive a restart', () => {
+  const database = openStateDatabase(`${folder}/restarted.db`);
+  changeStore(database).begin(0, new Map([[5, 111]]));
+  expect(changeStore(database).prints(0)?.[5]).toBe(111);
+  database.close();
+});

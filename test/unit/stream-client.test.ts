@@ -6,6 +6,8 @@ import { Client, type Position } from '../../src/core/streams/client.ts';
 import { TEXT_FRAMES } from '../../src/core/streams/web-socket-clients.ts';
 import { arrival } from '../support/memory-log.ts';
 
+const MEBIBYTE = 'x'.repeat(2 ** 20);
+
 /** A client of two events, taken one batch at a time. Only the first is ready. `prepare` makes the second ready. */
 function newClient(taken = [[arrival(1), arrival(2)]], wanted?: (entry: LogEntry) => boolean) {
   const sent: string[] = [];
@@ -17,7 +19,11 @@ function newClient(taken = [[arrival(1), arrival(2)]], wanted?: (entry: LogEntry
   const second = new Promise<string>((resolved) => {
     resolve = resolved;
   });
-  const batches = new BatchCache(TEXT_FRAMES, ({ rowId }) => (rowId === 1 ? 'one' : isReady ? 'two' : second), 0);
+  const batches = new BatchCache(
+    TEXT_FRAMES,
+    ({ rowId }) => (rowId === 1 ? 'one' : rowId > 2 ? MEBIBYTE : isReady ? 'two' : second),
+    0,
+  );
   const client = new Client({
     socket: {
       isOpen: () => true,
@@ -27,7 +33,7 @@ function newClient(taken = [[arrival(1), arrival(2)]], wanted?: (entry: LogEntry
       terminate: () => {},
     },
     batches,
-    patience: { silentPings: undefined, stuckPings: 2 },
+    patience: { silentPings: 2, stuckPings: 2 },
     generation: 7,
     isExpired: () => false,
     join: () => ({
@@ -86,4 +92,12 @@ test('a client that wants none of the events it read is served again while there
   expect([sent, wakes()]).toEqual([[], 2]);
   client.serve();
   expect(sent).toEqual(['one']);
+});
+
+test('a client that reads 1 MiB between two pings is alive without a word', () => {
+  const { client } = newClient([[arrival(3)], [arrival(4)], [arrival(5)]]);
+  expect([client.livenessError(), client.livenessError()]).toEqual([undefined, undefined]);
+  client.serve();
+  expect(client.livenessError()).toBeUndefined();
+  expect([client.livenessError(), client.livenessError()]).toEqual([undefined, 'it is silent']);
 });

@@ -186,9 +186,11 @@ describe('a row that names another one', () => {
 });
 
 describe('the question of a poll', () => {
+  const AFTER_5_S = Number(appleNs('2026-01-01T00:00:05Z'));
   const caption = { text: 'Dinner?', reply_to_guid: '00000032-0000-4000-8000-000000000032' };
   test.each([
     ['is the next row of the same sender', SENDERS[2], caption, 'Dinner?'],
+    ['is written within five seconds', SENDERS[2], { ...caption, date: AFTER_5_S }, 'Dinner?'],
     ['is no row of another person', SENDERS[3], caption, undefined],
     ['is no row without a text', SENDERS[2], { ...caption, text: '' }, undefined],
     ['is no row that names another one', SENDERS[2], { ...caption, reply_to_guid: 'other' }, undefined],

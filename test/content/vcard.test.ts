@@ -26,7 +26,7 @@ test('a card of vCard 2.1 is decoded, over soft line breaks and in its charset',
 
 test('a number that is a URI is a number', () => {
   const contact = contactOf(
-    card('VERSION:4.0', 'FN:Ana', 'TEL;VALUE=uri;TYPE="voice,home":tel:+1-555-0100', 'TEL:+1-555-0100'),
+    card('VERSION:4.0', 'FN:Ana', 'FN:Another', 'TEL;VALUE=uri;TYPE="voice,home":tel:+1-555-0100', 'TEL:+1-555-0100'),
   );
   expect(contact).toEqual({ name: 'Ana', phones: ['+1-555-0100'], emails: [] });
 });

@@ -61,6 +61,10 @@ describe('the attributedBody decoder', () => {
     },
   );
 
+  test('reads text in UTF-16 without the half of a letter at its end', () => {
+    expect(decodeAttributedBody(bodyOf(Buffer.concat([swapped('\uFEFFab'), Buffer.of(0)])))).toBe('ab');
+  });
+
   test.each(['\0leading', 'two\0\0zeros', 'מה\0', 'ab\0\x01', '\uFFFDשלום'])('reads %j in UTF-8', (text) => {
     expect(decodeAttributedBody(bodyOf(Buffer.from(text)))).toBe(text);
   });

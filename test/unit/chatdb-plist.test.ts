@@ -34,9 +34,11 @@ test('an archive whose dictionaries share two long lists exceeds its budget', ()
   );
 });
 
-test('a UUID of the wrong size is none', () => {
-  const archive = craftedArchive([members({ 'NS.uuidbytes': Buffer.alloc(4) })]);
-  expect(readKeyedArchive(archive, new RowBudget())).toBeNull();
+test.each<[string, ReadonlyMap<string, Crafted>]>([
+  ['a UUID of the wrong size', members({ 'NS.uuidbytes': Buffer.alloc(4) })],
+  ['a reference to the first object of an archive', members({ 'NS.string': new Uid(0) })],
+])('%s is nothing', (_, object) => {
+  expect(readKeyedArchive(craftedArchive([object]), new RowBudget())).toBeNull();
 });
 
 test('edited and unsent parts are in the order of their numbers', () => {

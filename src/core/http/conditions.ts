@@ -8,6 +8,6 @@ export function isKnown(exchange: Exchange, etag: string): boolean {
 }
 
 /** Returns the answer's `Vary` header with these names added. */
-export function vary({ headers }: Exchange, ...names: readonly string[]): string {
+export function vary({ headers }: Pick<Exchange, 'headers'>, ...names: readonly string[]): string {
   return [...(headers.Vary === undefined ? [] : [String(headers.Vary)]), ...names].join(', ');
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Caller } from '../model/caller.ts';
+import type { Caller, EventCaller } from '../model/caller.ts';
 import { type CommandWords, completedFor } from '../model/command-words.ts';
 import { errorCode, isAppError } from '../model/errors.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
@@ -52,7 +52,7 @@ export type Arrival = 'port' | 'socket' | 'wire';
  * One request and its answer. The answer goes to a ServerResponse or, for a WebSocket handshake, to the socket as raw
  * HTTP.
  */
-export class Exchange {
+export class Exchange<Who extends EventCaller = Caller> {
   readonly request: IncomingMessage;
   readonly method: string;
   /** The raw request target up to its query. */
@@ -72,7 +72,7 @@ export class Exchange {
   query: URLSearchParams = NO_QUERY;
   /** Called if the service to which the request was passed on refuses its key, or needs none. */
   onKeyless: (() => void) | undefined;
-  #caller: Caller | undefined;
+  #caller: Who | undefined;
   readonly #context: ExchangeContext;
   readonly #output: ServerResponse | Duplex;
   readonly #startedAtMs: number;
@@ -105,12 +105,12 @@ export class Exchange {
   }
 
   /** The caller. Access control sets it for every request that needs a key. */
-  get caller(): Caller {
+  get caller(): Who {
     if (this.#caller === undefined) throw new Error(`${this.route} is open and has no caller`);
     return this.#caller;
   }
 
-  set caller(caller: Caller) {
+  set caller(caller: Who) {
     this.#caller = caller;
   }
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { EventCaller } from '../model/caller.ts';
 import { madeOnce } from '../runtime/made-once.ts';
 import { acceptedRanges } from './accepted-ranges.ts';
 import type { Answer } from './answer.ts';
@@ -18,7 +19,7 @@ export interface OpenPages {
   has(path: string): boolean;
   get(path: string): ServedPage | undefined;
   /** Returns what a person's browser gets at a path that nothing serves; undefined for other clients. */
-  missing?(exchange: Exchange): Answer | undefined;
+  missing?(exchange: Exchange<EventCaller>): Answer | undefined;
 }
 
 /** Forbids content from other hosts, inline content and framing, so that a message's text can never become a script. */

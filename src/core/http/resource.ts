@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { Caller, EventCaller } from '../model/caller.ts';
 import type { ProblemText } from '../model/problem-text.ts';
 import { madeOnce } from '../runtime/made-once.ts';
 import type { AddedSchemas } from '../schema/content-schema.ts';
@@ -11,13 +12,13 @@ import type { Handler, ServedRoute } from './router.ts';
  * are loaded at the first request to one of them, and the document for `/openapi.json` and `Prefer: handling=strict`.
  * `Parts` is what the handlers use besides the ports of the caller.
  */
-export interface Resource<Parts = unknown, Id extends string = string> {
+export interface Resource<Parts = unknown, Id extends string = string, Who extends EventCaller = Caller> {
   /** Name of the resource's folder. */
   readonly name: string;
   /** Routes below `/api/v1`. Key: the operation. */
   readonly routes?: Readonly<Record<Id, Route>>;
   /** Loads the handlers of `routes`. */
-  readonly handlers?: (parts: Parts) => Promise<Readonly<Record<Id, Handler>>>;
+  readonly handlers?: (parts: Parts) => Promise<Readonly<Record<Id, Handler<Who>>>>;
   /** Problems that only this resource answers with. Key: the problem's name. */
   readonly problems?: Readonly<Record<string, ProblemText>>;
   /** Loads what the documents of the API say about the resource. */
@@ -53,23 +54,23 @@ export interface LoadedDocument extends ResourceDocument {
 }
 
 /** Returns the resource. Exists so that the compiler checks that each route has its handler and its description. */
-export function resource<Parts, const Id extends string>(one: {
+export function resource<Parts, const Id extends string, Handlers extends Readonly<Record<NoInfer<Id>, Handler>>>(one: {
   readonly name: string;
   readonly routes: Readonly<Record<Id, Route>>;
-  readonly handlers: (parts: Parts) => Promise<Readonly<Record<NoInfer<Id>, Handler>>>;
+  readonly handlers: (parts: Parts) => Promise<Handlers>;
   readonly document: () => Promise<ResourceDocument<NoInfer<Id>>>;
 }): typeof one {
   return one;
 }
 
 /** Returns handlers that load those of the resource at the first request to one of them. */
-export function handlersOf<Parts, Id extends string>(
-  { name, routes, handlers }: Resource<Parts, Id>,
+export function handlersOf<Parts, Id extends string, Who extends EventCaller>(
+  { name, routes, handlers }: Resource<Parts, Id, Who>,
   parts: Parts,
-): Readonly<Record<Id, Handler>> {
-  const loaded = madeOnce(async (): Promise<Readonly<Record<string, Handler>> | undefined> => handlers?.(parts));
+): Readonly<Record<Id, Handler<Who>>> {
+  const loaded = madeOnce(async (): Promise<Readonly<Record<string, Handler<Who>>> | undefined> => handlers?.(parts));
   const ids = Object.keys(routes ?? {});
-  const lazily = ids.map((id): [string, Handler] => [
+  const lazily = ids.map((id): [string, Handler<Who>] => [
     id,
     async (exchange) => {
       const handler = (await loaded())?.[id];
@@ -77,7 +78,7 @@ export function handlersOf<Parts, Id extends string>(
       return handler(exchange);
     },
   ]);
-  return Object.fromEntries(lazily) as Readonly<Record<Id, Handler>>;
+  return Object.fromEntries(lazily) as Readonly<Record<Id, Handler<Who>>>;
 }
 
 /** Returns the operations of a resource, as a server serves them. */

@@ -1,6 +1,6 @@
 import { App, type Request, type Response } from '@tinyhttp/app';
 import * as z from 'zod';
-import { assertAllowed } from '../model/caller.ts';
+import { assertAllowed, type Caller, type EventCaller } from '../model/caller.ts';
 import { type AppError, isAppError, type Mistake } from '../model/errors.ts';
 import { invalidRequest, problem } from '../model/problems.ts';
 import { readBody } from '../schema/mistakes.ts';
@@ -14,7 +14,7 @@ import { pathOf, type Route } from './route.ts';
 const NO_PARAMETERS = z.object({});
 
 /** Performs one operation with the ports of `exchange.caller`. Throws the AppError to answer with. */
-export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
+export type Handler<Who extends EventCaller = Caller> = (exchange: Exchange<Who>) => Answer | Promise<Answer>;
 
 /** An operation with its handler. */
 export interface ServedRoute {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Response } from '@tinyhttp/app';
-import type { Caller, Callers } from '../model/caller.ts';
+import type { Callers, EventCaller } from '../model/caller.ts';
 import type { CommandWords } from '../model/command-words.ts';
 import { errorCode } from '../model/errors.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
@@ -40,7 +40,7 @@ export type AcceptWebSocket = (
   socket: Duplex,
   head: Buffer,
   query: URLSearchParams,
-  caller: Caller,
+  caller: EventCaller,
 ) => void | Promise<void>;
 
 /** Answers requests whose Host is another name of this service, such as that of a tunnel. */

@@ -14,24 +14,12 @@ import { problem } from './problems.ts';
 import type { ReactionDetails } from './reaction.ts';
 import type { StatusReport } from './status.ts';
 
-/**
- * The caller of a request, with the interfaces that handlers use to serve the caller. The owner has the service's own
- * interfaces. A limited key has interfaces that are narrowed to its rights, so that no handler checks a right itself.
- */
-export interface Caller {
+/** A caller of any service, also of one without the ports of a Mac. */
+export interface EventCaller {
   /** Undefined for the owner, whose key is in config.toml. */
   readonly key: Key | undefined;
-  readonly reader: MessageReader;
-  readonly attachments: AttachmentReader;
   readonly feed: EventFeed;
-  readonly sender: CallerSender;
-  readonly uploads: Uploads;
   readonly webhooks: WebhookRegistry;
-  /** The names of people. */
-  readonly naming: NameSource;
-  /** Returns a port that a feature added. Throws `not_available` if no feature of this service provides it. */
-  port<Service>(port: Port<Service>): Service;
-  status(): StatusReport | Promise<StatusReport>;
   /**
    * Serialises an event with the requested includes, as far as this caller may see it. Returns a promise while the
    * event's details are being read.
@@ -47,6 +35,22 @@ export interface Caller {
   readonly assertAlive?: () => void;
   /** For a limited key: calls `run` when the key is revoked or expires, or immediately if that has already happened. */
   readonly onEnd?: (run: () => void) => Cancel;
+}
+
+/**
+ * The caller of a request, with the interfaces that handlers use to serve the caller. The owner has the service's own
+ * interfaces. A limited key has interfaces that are narrowed to its rights, so that no handler checks a right itself.
+ */
+export interface Caller extends EventCaller {
+  readonly reader: MessageReader;
+  readonly attachments: AttachmentReader;
+  readonly sender: CallerSender;
+  readonly uploads: Uploads;
+  /** The names of people. */
+  readonly naming: NameSource;
+  /** Returns a port that a feature added. Throws `not_available` if no feature of this service provides it. */
+  port<Service>(port: Port<Service>): Service;
+  status(): StatusReport | Promise<StatusReport>;
 }
 
 /** A caller of a service that reads this Mac's own rows. */

@@ -1,4 +1,4 @@
-import type { Caller } from '../model/caller.ts';
+import type { EventCaller } from '../model/caller.ts';
 import { isAppError, isChatDbAway } from '../model/errors.ts';
 import type { LogEntry } from '../model/event.ts';
 import type { IncludeSet } from '../model/include.ts';
@@ -44,7 +44,7 @@ export interface ClientKind {
 
 /** A client that `prepare` accepted and `add` will add. Its position has been checked. */
 export type Joining = Omit<ClientParts, 'socket' | 'patience' | 'wake' | 'onMissed'> & {
-  readonly caller: Caller;
+  readonly caller: EventCaller;
   /** Releases the reserved slot if the client is never added. */
   readonly giveUp: Cancel;
 };

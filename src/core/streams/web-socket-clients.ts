@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Caller } from '../model/caller.ts';
+import type { EventCaller } from '../model/caller.ts';
 import type { Log } from '../model/ports/host-ports.ts';
 import { problem } from '../model/problems.ts';
 import { readQuery } from '../schema/query-parameters.ts';
@@ -89,7 +89,7 @@ export class WebSocketClients {
     socket: Duplex,
     head: Buffer,
     query: URLSearchParams,
-    caller: Caller,
+    caller: EventCaller,
   ): Promise<void> {
     const { after, changes, include, ...narrowing } = readQuery(streamQuery, query);
     await this.#ready(include);

@@ -3,6 +3,7 @@ import { acceptedRanges } from '../../core/http/accepted-ranges.ts';
 import type { Answer } from '../../core/http/answer.ts';
 import { vary } from '../../core/http/conditions.ts';
 import type { Exchange } from '../../core/http/exchange.ts';
+import type { EventCaller } from '../../core/model/caller.ts';
 
 /** The product's look, in the page itself. */
 const STYLE = `
@@ -26,14 +27,14 @@ a:focus-visible { outline: 2px solid currentcolor; outline-offset: 2px; }
 const POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** Reports whether the client is a browser that shows the answer to a person. */
-export function isForPerson(exchange: Exchange): boolean {
+export function isForPerson(exchange: Exchange<EventCaller>): boolean {
   if (exchange.method !== 'GET' && exchange.method !== 'HEAD') return false;
   const ranges = acceptedRanges(exchange.header('accept') ?? '');
   return ranges.some(({ range, isAccepted }) => range === 'text/html' && isAccepted);
 }
 
 /** Returns the 404 page for browsers. The page does not quote the requested path. */
-export function missingPage(exchange: Exchange): Answer {
+export function missingPage(exchange: Exchange<EventCaller>): Answer {
   // The links begin with `up`. They are relative, so that they also work behind a proxy that adds a folder to the path.
   const up = '../'.repeat(Math.max(0, exchange.path.split('/').length - 2)) || './';
   const links = [

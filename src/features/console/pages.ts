@@ -6,6 +6,7 @@ import type { Answer } from '../../core/http/answer.ts';
 import { vary } from '../../core/http/conditions.ts';
 import type { Exchange } from '../../core/http/exchange.ts';
 import { cachedPage, type OpenPages, type PageContent, type ServedPage } from '../../core/http/pages.ts';
+import type { EventCaller } from '../../core/model/caller.ts';
 import { lookupTable } from '../../core/model/lookup-table.ts';
 import { problem } from '../../core/model/problems.ts';
 import { madeOnce } from '../../core/runtime/made-once.ts';
@@ -106,7 +107,7 @@ class Pages implements OpenPages {
     };
   }
 
-  missing(exchange: Exchange): Answer | undefined {
+  missing(exchange: Exchange<EventCaller>): Answer | undefined {
     return isForPerson(exchange) ? missingPage(exchange) : undefined;
   }
 

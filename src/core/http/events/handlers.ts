@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { allowedWait } from '../../model/caller.ts';
+import { allowedWait, type EventCaller } from '../../model/caller.ts';
 import { MS_PER_S } from '../../model/durations.ts';
 import type { IncludeSet } from '../../model/include.ts';
 import { decodeOffset, isAfter, type Offset } from '../../model/offset.ts';
@@ -50,7 +50,7 @@ export function eventHandlers(source: EventSource) {
     openWebSocket() {
       throw problem('upgrade_required', {}, { headers: { Upgrade: 'websocket', Connection: 'Upgrade' } });
     },
-  } satisfies Readonly<Record<string, Handler>>;
+  } satisfies Readonly<Record<string, Handler<EventCaller>>>;
 }
 
 /**
@@ -64,7 +64,7 @@ function streamForm(accept = ''): StreamForm | undefined {
   return first.range === TYPES.ndjson ? 'ndjson' : undefined;
 }
 
-async function stream({ openStream }: EventSource, exchange: Exchange, form: StreamForm): Promise<Answer> {
+async function stream({ openStream }: EventSource, exchange: Exchange<EventCaller>, form: StreamForm): Promise<Answer> {
   // A client of Server-Sent Events reconnects with the same URL, and sends its position in this header.
   const lastId = (form === 'sse' && exchange.header('last-event-id')) || undefined;
   const resumed = lastId === undefined ? undefined : decodeOffset(lastId);
@@ -77,7 +77,7 @@ async function stream({ openStream }: EventSource, exchange: Exchange, form: Str
   return { status: 200, live, headers };
 }
 
-async function page({ ready }: EventSource, exchange: Exchange): Promise<Answer> {
+async function page({ ready }: EventSource, exchange: Exchange<EventCaller>): Promise<Answer> {
   const { feed, json } = exchange.caller;
   const { after, changes, limit, include, wait = 0, ...narrowing } = readQuery(eventsQuery, exchange.query);
   const wanted = feed.wanted(narrowing) ?? EVERYTHING;
@@ -129,7 +129,7 @@ async function page({ ready }: EventSource, exchange: Exchange): Promise<Answer>
 }
 
 interface Waiting {
-  readonly exchange: Exchange;
+  readonly exchange: Exchange<EventCaller>;
   readonly changes: boolean;
   readonly position: Offset;
   readonly readPage: () => Promise<boolean>;

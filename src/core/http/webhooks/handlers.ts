@@ -1,3 +1,4 @@
+import type { EventCaller } from '../../model/caller.ts';
 import type { WebhookRegistry } from '../../model/ports/webhooks-ports.ts';
 import { problem } from '../../model/problems.ts';
 import { type StoredWebhook, type Webhook, type WebhookStatus, withoutPassword } from '../../model/webhook.ts';
@@ -68,7 +69,7 @@ export const HANDLERS = {
     if (await exchange.caller.webhooks.remove(exchange.param('id'))) return { status: 204 };
     throw problem('webhook_not_found');
   },
-} satisfies Readonly<Record<string, Handler>>;
+} satisfies Readonly<Record<string, Handler<EventCaller>>>;
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
   // Reads the status before the webhook. At a hub, the status may come from another hub, and the webhook may change

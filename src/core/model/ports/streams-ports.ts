@@ -1,4 +1,4 @@
-import type { Caller } from '../caller.ts';
+import type { EventCaller } from '../caller.ts';
 import type { IncludeSet } from '../include.ts';
 import type { Narrowing } from '../narrowing.ts';
 import type { ClientOffset } from '../offset.ts';
@@ -13,7 +13,7 @@ export interface StreamRequest {
   readonly changes: boolean;
   readonly include: IncludeSet;
   readonly narrowing: Narrowing;
-  readonly caller: Caller;
+  readonly caller: EventCaller;
 }
 
 /** The format of a stream: Server-Sent Events, or one JSON text per line (decision Q1). */

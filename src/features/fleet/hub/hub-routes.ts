@@ -12,7 +12,7 @@ import type { Handler, ServedRoute } from '../../../core/http/router.ts';
 import type { AcceptWebSocket } from '../../../core/http/server.ts';
 import type { Health } from '../../../core/http/status/answers.ts';
 import { webhookResource } from '../../../core/http/webhooks/routes.ts';
-import type { Caller } from '../../../core/model/caller.ts';
+import type { EventCaller } from '../../../core/model/caller.ts';
 import { fleetProblem } from '../problems.ts';
 import { type ForwardParts, forwardRoutes } from './forward.ts';
 import type { HubFeed } from './hub-feed.ts';
@@ -39,7 +39,7 @@ export const HUB_OPERATIONS: readonly string[] = [
 export function hubRoutes(parts: HubRouteParts): readonly ServedRoute[] {
   const { macs } = parts;
   const events = handlersOf(eventResource, parts.events);
-  const own: Readonly<Record<string, Handler>> = {
+  const own: Readonly<Record<string, Handler<EventCaller>>> = {
     getHealth: () => ({ status: 200, body: { status: 'ok', backend: parts.status.health() } satisfies Health }),
     listEvents: (exchange) => ofOneMac(parts, exchange, events.listEvents),
     openWebSocket: events.openWebSocket,
@@ -75,7 +75,11 @@ export function ofOneMacToo(parts: Pick<HubRouteParts, 'feed' | 'macs'>, accept:
     accept(request, socket, head, query, narrowed(parts, query, caller).caller);
 }
 
-async function ofOneMac(parts: HubRouteParts, exchange: Exchange, handler: Handler): Promise<Answer> {
+async function ofOneMac(
+  parts: HubRouteParts,
+  exchange: Exchange<EventCaller>,
+  handler: Handler<EventCaller>,
+): Promise<Answer> {
   const { caller, mac } = narrowed(parts, exchange.query, exchange.caller);
   exchange.caller = caller;
   const answer = await handler(exchange);
@@ -85,7 +89,7 @@ async function ofOneMac(parts: HubRouteParts, exchange: Exchange, handler: Handl
 }
 
 /** Takes `mac` out of the query. Throws `mac_unknown`. */
-function narrowed({ feed, macs }: Pick<HubRouteParts, 'feed' | 'macs'>, query: URLSearchParams, caller: Caller) {
+function narrowed({ feed, macs }: Pick<HubRouteParts, 'feed' | 'macs'>, query: URLSearchParams, caller: EventCaller) {
   const mac = query.get('mac')?.toLowerCase() ?? null;
   query.delete('mac');
   if (mac === null) return { caller, mac };

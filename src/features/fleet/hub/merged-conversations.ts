@@ -23,7 +23,7 @@ const TOO_FAR = `A hub lists the newest ${MAX_ASKED.toLocaleString('en')} conver
 type Row = Readonly<Record<string, unknown>>;
 
 /** Returns the conversations of all Macs, each with its `mac`, the newest first. Names the Macs that did not answer. */
-export async function mergedConversations(macs: Macs, exchange: Exchange): Promise<Answer> {
+export async function mergedConversations(macs: Macs, exchange: Pick<Exchange, 'query'>): Promise<Answer> {
   const { limit, offset, cursor = '' } = readQuery(conversationQuery, exchange.query);
   if (cursor !== '') throw problem('invalid_cursor');
   const end = offset + limit;

@@ -5,7 +5,7 @@ import type { Host } from '../../../core/host.ts';
 import { type OpenPages, servicePages } from '../../../core/http/pages.ts';
 import { HttpServer } from '../../../core/http/server.ts';
 import { listenOnSocket } from '../../../core/http/socket.ts';
-import type { Caller } from '../../../core/model/caller.ts';
+import type { Caller, EventCaller } from '../../../core/model/caller.ts';
 import { AppError } from '../../../core/model/errors.ts';
 import type { IncludeSet } from '../../../core/model/include.ts';
 import { Cleanup } from '../../../core/runtime/cleanup.ts';
@@ -106,8 +106,7 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
     version,
     operations: [...HUB_OPERATIONS, ...ofHub.flatMap(({ routes = {} }) => Object.keys(routes))],
   });
-  // A hub has no ports of a Mac, and no route that uses them.
-  const owner = { key: undefined, feed, json, webhooks } as unknown as Caller;
+  const owner: EventCaller = { key: undefined, feed, json, webhooks };
   const routes = {
     ...{ ...parts, status, features: host.features, apiKey: config.auth.apiKey },
     events: { ready, openStream: streams.open.bind(streams) },
@@ -117,7 +116,8 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
     settings: config.server,
     apiKey: config.auth.apiKey,
     // A limited key is a Mac's: it is passed on to that Mac, and opens nothing here.
-    callers: { owner, find: () => undefined },
+    // A hub has no ports of a Mac, and no route that uses them.
+    callers: { owner: owner as Caller, find: () => undefined },
     routes: hubRoutes(routes),
     pages: servicePages(
       () => status.notReady(),

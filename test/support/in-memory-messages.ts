@@ -1,5 +1,5 @@
 import { type IdempotencyKey, storedKey } from '../../src/core/model/idempotency-key.ts';
-import type { Message } from '../../src/core/model/message.ts';
+import type { Message, MessageStatus } from '../../src/core/model/message.ts';
 import type {
   IdempotencyStore,
   KnownChat,
@@ -21,6 +21,8 @@ export class InMemoryChat implements SendLookup {
   readonly services = new Map<string, string>();
   inUse: ReadonlySet<string> = new Set();
   isAway = false;
+  /** The status of every row. */
+  status: MessageStatus = 'sent';
   /** `now` dates the rows that are added without a date, as Messages does. */
   constructor(now: () => number) {
     this.#now = now;
@@ -89,7 +91,7 @@ export class InMemoryChat implements SendLookup {
       attachments: [],
       timestamp: '2026-01-02T03:04:05Z',
       is_from_me: true,
-      status: 'sent',
+      status: this.status,
     };
   }
 

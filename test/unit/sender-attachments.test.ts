@@ -324,6 +324,20 @@ describe('the copy of an attachment', () => {
     expect(clock.pending).toBe(0);
   });
 
+  test.each(['EPERM', 'EACCES'])('that macOS does not permit (%s) says which permission is missing', async (code) => {
+    const { staging } = setUp('staged-9');
+    const file = await checked(inside('pictures/a.png'));
+    const forbidden = {
+      ...file,
+      // Only a Mac refuses root to write.
+      get path(): string {
+        throw Object.assign(new Error(code), { code });
+      },
+    };
+    await expect(staging.copy(forbidden)).rejects.toMatchObject({ status: 503, code: 'messages_unavailable' });
+    staging.close();
+  });
+
   test('that cannot be made is a refusal', async () => {
     writeFileSync(inside('staged-5'), 'a file where the folder should be');
     const { copy, staging } = setUp('staged-5');

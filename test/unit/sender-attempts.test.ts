@@ -141,7 +141,7 @@ describe('the attempts for a group', () => {
 
   test('end with the chat of Messages’ own list that has this identifier', async () => {
     const messages = new InMemoryMessages();
-    messages.liveIds = ['any;-;chat7', 'any;+;chat77', 'X;+;chat7', 'any;+;chat7'];
+    messages.liveIds = ['any;-;chat7', 'any;+;chat77', 'any;+;chat7', 'X;+;chat7'];
     messages.behave = ({ chatId }) => (chatId === 'X;+;chat7' ? { kind: 'done' } : failed(-1728));
     expect(await run(messages, 'chat7', [chat('any;+;chat7')])).toEqual({ kind: 'done' });
     expect(messages.runs.map(spelled)).toEqual([...all('any;+;chat7'), 'X;+;chat7']);

@@ -131,7 +131,9 @@ test('two files with one name in a message have their rows in order, and the nex
     writeFileSync(path, 'x');
   }
   const world = await started();
+  const found: number[] = [];
   world.messages.behave = ({ content }) => {
+    found.push(world.chat.rows.length);
     const name = 'attachment' in content ? (content.attachment.split('/').at(-1) ?? '') : '';
     // The row of a file comes after its run.
     world.clock.after(200, () => row(world, { body: '', attachmentNames: [name] }));
@@ -147,6 +149,8 @@ test('two files with one name in a message have their rows in order, and the nex
     await world.clock.advance(100);
   }
   expect((await answers).map(({ message }) => message.id)).toEqual(['1', '3']);
+  // Each run begins once the runs before it have their rows.
+  expect(found).toEqual([0, 1, 2, 3]);
   await world.clock.advance(3000);
   const origins = [1, 2, 3, 4].map((rowId) => originOf(world, rowId)?.by === 'gateway' && originOf(world, rowId));
   expect(origins.map((origin) => origin && origin.by === 'gateway' && origin.request_id)).toEqual([

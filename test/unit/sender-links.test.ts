@@ -123,4 +123,5 @@ test('a text with a link that Messages writes to a new conversation beside its g
   await idle();
   await clock.advance(3000);
   expect(await sending).toMatchObject({ code: 'misdirected', extra: { message_id: '1' } });
+  expect(originOf(world, 1)).toMatchObject({ by: 'gateway' });
 });

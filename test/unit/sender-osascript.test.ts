@@ -169,6 +169,24 @@ describe('one run of osascript', () => {
   });
 });
 
+test('a run tells the permission what macOS decided, if it did', async () => {
+  const { fake, clock } = setUp();
+  const noted: string[] = [];
+  const permission = {
+    noteAnswer: () => void noted.push('answer'),
+    noteRefusal: () => void noted.push('refusal'),
+    isAsking: async () => false,
+  };
+  const messages = osascript({ path: fake.path, clock, permission });
+  for (const number of [-1743, -1744, -1728]) {
+    fake.plan({ exit: 1, stderr: `execution error: no (${number})` });
+    await messages.run(part, new AbortController().signal);
+  }
+  fake.plan({});
+  await messages.run(part, new AbortController().signal);
+  expect(noted).toEqual(['refusal', 'refusal', 'answer']);
+});
+
 describe('opening Messages', () => {
   const { signal } = new AbortController();
   const notRunning = { exit: 1, stderr: 'execution error: Messages is not running. (-600)' };
@@ -265,7 +283,7 @@ describe('the chats of Messages’ own list', () => {
     expect(await messages.liveChatIds(signal)).toEqual(['any;-;+15550100', 'any;+;chat7']);
     expect(fake.runs()[0]?.argv).toEqual([expect.stringMatching(/\/src\/core\/sender\/chats\.applescript$/)]);
     expect(fake.runs()[0]?.env).toEqual({ LANG: 'en_US.UTF-8' });
-    fake.plan({ exit: 1, stderr: 'execution error: no (-1743)' });
+    fake.plan({ exit: 1, stdout: 'any;+;chat7\n', stderr: 'execution error: no (-1743)' });
     expect(await messages.liveChatIds(signal)).toEqual([]);
   });
 });

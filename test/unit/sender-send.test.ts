@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { RunOutcome } from '../../src/core/model/ports/sending-ports.ts';
+import { problem } from '../../src/core/model/problems.ts';
 import { failed } from '../support/in-memory-messages.ts';
 import { idle, obedient, other, photo, setUp } from '../support/sender-fixture.ts';
 
@@ -23,6 +24,27 @@ describe('whom a send goes to', () => {
     const ways = ['any;-;+15550100', 'SMS;-;+15550100', null];
     expect(messages.runs.map(({ chatId }) => chatId)).toEqual([...ways, ...ways]);
   });
+
+  test('the parts after a fallback go by it at once', async () => {
+    const { messages, send } = setUp({ confirmMs: 0 });
+    messages.behave = ({ service }) => (service === 'SMS' ? { kind: 'done' } : failed(-1728));
+    await send({ attachments: [photo], service: 'imessage', fallback: 'sms' });
+    expect(messages.runs.map(({ service }) => service)).toEqual(['iMessage', 'SMS', 'SMS']);
+  });
+
+  test('a send falls back when Messages marks its pending row as failed', async () => {
+    const world = setUp();
+    world.chat.know('any;-;+15550100', 'iMessage', '+15550100');
+    obedient(world);
+    world.chat.status = 'pending';
+    const sending = world.send({ fallback: 'sms' });
+    await idle();
+    expect(world.messages.runs.map(({ service }) => service)).toEqual(['iMessage']);
+    world.chat.status = 'failed';
+    await world.clock.advance(25);
+    await sending;
+    expect(world.messages.runs.map(({ service }) => service)).toEqual(['iMessage', 'SMS']);
+  });
 });
 
 describe('the answer', () => {
@@ -44,6 +66,23 @@ describe('the answer', () => {
     expect(messages.runs).toEqual([]);
     await send({ body: 'see \uFFFC', attachments: [] });
     expect(messages.runs).toHaveLength(1);
+  });
+
+  test('comes after the event of its row', async () => {
+    const rows: number[] = [];
+    let publish = (): void => {};
+    const published = (rowId: number): Promise<void> => {
+      rows.push(rowId);
+      return new Promise((resolve) => (publish = resolve));
+    };
+    const world = setUp({ published });
+    obedient(world);
+    let isAnswered = false;
+    const sending = world.send().then(() => (isAnswered = true));
+    await idle();
+    expect([rows, isAnswered]).toEqual([[1], false]);
+    publish();
+    await sending;
   });
 
   test('is provisional when the row does not come in time, and the row is looked for until then', async () => {
@@ -165,10 +204,13 @@ describe('a run that fails', () => {
   ])('%j is reported once and never tried again', async (outcome, status, code, extra) => {
     const { messages, clock, sender, send } = setUp();
     messages.endWith(outcome);
-    const sending = send().catch((reason: unknown) => reason);
+    let error: unknown;
+    const sending = send().catch((reason: unknown) => (error = reason));
     await idle();
+    // After an error of which nothing is known, the row is looked for.
+    expect(error === undefined).toBe(outcome.kind === 'failed' && [1, null].includes(outcome.number));
     await clock.advance(1000);
-    const error: unknown = await sending;
+    await sending;
     expect(error).toMatchObject({ status, code, extra });
     expect((error as { hint?: string }).hint).toMatch(/\.$/);
     // Problems contain neither address nor text.
@@ -190,6 +232,16 @@ describe('a run that fails', () => {
     await sending;
     expect(messages.opened).toBe(1);
     expect(messages.runs).toHaveLength(2);
+  });
+
+  test('because Messages does not run is not tried again if the send was forbidden meanwhile', async () => {
+    const { messages, send } = setUp();
+    messages.endWith(failed(-600));
+    const check = (): void => {
+      if (messages.opened > 0) throw problem('recipient_not_allowed');
+    };
+    await expect(send({ check })).rejects.toMatchObject({ code: 'recipient_not_allowed' });
+    expect([messages.opened, messages.runs.length]).toEqual([1, 1]);
   });
 
   test('because Messages does not run, even after opening it, ends there', async () => {

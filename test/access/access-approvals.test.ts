@@ -145,10 +145,13 @@ describe('a held send', () => {
     expect(await stateOf(held.id)).toBe('void');
   });
 
-  test('at most 20 of one key wait', async () => {
+  test.each([0, 1])('at most 20 of one key wait, also when all are asked at once with %d files', async (count) => {
+    const file = join(outbox, 'a.txt');
+    writeFileSync(file, 'a');
     const caller = service.caller({ ...always, caps: { per_minute: 60 } });
+    const attachments = Array<string>(count).fill(file);
     const codes = await Promise.all(
-      Array.from({ length: 25 }, (_, index) => codeOf(service.send(caller, { body: `${index}` }))),
+      Array.from({ length: 25 }, (_, index) => codeOf(service.send(caller, { body: `${index}`, attachments }))),
     );
     expect(codes.filter((code) => code === 'none').length).toBe(20);
     expect(new Set(codes)).toEqual(new Set(['none', 'too_many_held']));

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { mayCallBack } from '../../src/core/model/callback-hosts.ts';
+import type { AccessList } from '../../src/core/model/key.ts';
 import type { ChatDirectory } from '../../src/core/model/ports/directory-ports.ts';
 import type { NewWebhook, WebhookRegistry } from '../../src/core/model/ports/webhooks-ports.ts';
 import { problem } from '../../src/core/model/problems.ts';
@@ -9,8 +10,17 @@ import { ReadableChats } from '../../src/features/access/readable.ts';
 import { codeOf } from '../support/access-sending.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
+const ANA = '+15550100';
+const CHAT = `any;-;${ANA}`;
+const DIRECTORY = {
+  version: () => 1,
+  conversationOf: () => CHAT,
+  chatsOfRows: (rowIds: readonly number[]) => new Map(rowIds.map((rowId) => [rowId, [CHAT]])),
+  chat: (guid: string) => ({ guid, isGroup: false, members: [ANA] }),
+} as Partial<ChatDirectory> as ChatDirectory;
+
 /** Returns the webhooks of a key at a service that listens on two ports, and what the key registered. */
-function webhooksOf(hosts: readonly string[] = []) {
+function webhooksOf(hosts: readonly string[] = [], read: AccessList = []) {
   const added: (NewWebhook & { readonly id: string; readonly keyId: string })[] = [];
   const registry = {
     list: () => added,
@@ -21,6 +31,7 @@ function webhooksOf(hosts: readonly string[] = []) {
       return stored;
     },
     change: () => Promise.reject(new Error('not used')),
+    detailedDeliveries: async () => [{ id: '1', message: { id: '7', conversation_id: CHAT, text: 'hello' } }],
   };
   const ownListeners = new OwnListeners({
     addresses: () => [3284, 3285].map((port) => ({ address: '127.0.0.1', family: 'IPv4', port })),
@@ -29,7 +40,7 @@ function webhooksOf(hosts: readonly string[] = []) {
   const key = { isAlive: true };
   const webhooks = limitedWebhooks(
     { owner: { webhooks: registry as unknown as WebhookRegistry }, ownListeners, host: { clock: new FakeClock() } },
-    new ReadableChats(() => [], {} as ChatDirectory),
+    new ReadableChats(() => read, DIRECTORY),
     { keyId: 'key', mayCallBack: (url) => mayCallBack(hosts, url), noteCallback: () => {} },
     () => {
       if (!key.isAlive) throw problem('limited_key_refused');
@@ -83,4 +94,14 @@ test('a key that is revoked while the host of its webhook is looked up leaves no
   key.isAlive = false;
   expect(await codeOf(Promise.resolve(adding))).toBe('unauthorized');
   expect(added).toEqual([]);
+});
+
+test.each<[AccessList, string | undefined]>([
+  [[{ address: ANA }], 'hello'],
+  [[], undefined],
+])('a delivery shows a key that may read %j the text %j of its message', async (read, text) => {
+  const { webhooks } = webhooksOf([], read);
+  const { id } = await webhooks.add({ url: 'http://127.0.0.1:3286/', events: ['message.sent'] });
+  const [delivery] = await webhooks.detailedDeliveries(id);
+  expect(delivery?.message?.text).toBe(text);
 });

@@ -6,6 +6,7 @@ import WebSocket, { WebSocketServer } from 'ws';
 import type { AcceptWebSocket } from '../../src/core/http/server.ts';
 import type { SendResult } from '../../src/core/model/ports/sending-ports.ts';
 import { invalidRequest } from '../../src/core/model/problems.ts';
+import { ANY_KEY, LIMITED_KEY } from '../support/any-key.ts';
 import { closedAfterEach } from '../support/closed-after-each.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -196,6 +197,19 @@ describe('a WebSocket handshake', () => {
     expect(await knock(gateway, key)).toBe('after=null');
     expect(await knock(gateway, '?api_key=wrong')).toMatchObject({ status: 401 });
     expect(await knock(gateway, key)).toMatchObject({ status: 429, headers: { 'retry-after': expect.any(String) } });
+  });
+
+  test('of a limited key counts towards its share like its requests, and needs the scope for events', async () => {
+    const limits = { acceptWebSocket: welcome, settings: { rateLimitPerMinute: 6 } };
+    const gateway = await open({ ...limits, limited: ANY_KEY });
+    const limited = `?api_key=${LIMITED_KEY}`;
+    expect(await knock(gateway, limited)).toBe('after=null');
+    const { headers } = await gateway.get('/api/v1/messages', { key: false, headers: { 'x-api-key': LIMITED_KEY } });
+    expect(headers.ratelimit).toMatch(/"key";r=1;/);
+    expect(await knock(gateway, limited)).toBe('after=null');
+    expect(await knock(gateway, limited)).toMatchObject({ status: 429 });
+    const reader = await open({ ...limits, limited: { ...ANY_KEY, scopes: ['read'] } });
+    expect(await knock(reader, limited)).toMatchObject({ status: 403 });
   });
 
   test('may come from any page with the key; from a strange one without it, it is not even counted', async () => {

@@ -227,6 +227,14 @@ describe('a message as a form', () => {
     expect(kept()).toEqual([]);
   });
 
+  test('sends its own files before those that its attachment_ids name', async () => {
+    const { gateway } = await open();
+    const { id } = (await gateway.call('POST', PATH, { headers: NAMED, body: 'earlier' })).json as Upload;
+    const call = form(field('attachment_ids', id), field('recipient', 'a'), file('a.jpg'));
+    expect((await gateway.call('POST', '/api/v1/messages', call)).status).toBe(201);
+    expect(gateway.sender.sent).toMatchObject([{ uploads: [{ name: 'a.jpg' }, { name: 'photo.jpg' }] }]);
+  });
+
   test('needs no body when it has a file, and names every mistake', async () => {
     const { gateway, kept } = await open();
     expect((await gateway.call('POST', '/api/v1/messages', form(field('recipient', 'a'), file('a')))).status).toBe(201);

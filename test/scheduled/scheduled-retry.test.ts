@@ -61,3 +61,36 @@ test('a scheduled send is missed, with the reason, when Messages stays away unti
   expect(service.scheduled.get(id)).toMatchObject({ state: 'missed', problem: 'messages_unavailable', text: null });
   expect(service.messages.runs.length).toBeGreaterThan(50);
 });
+
+test('a scheduled send that waited for its turn when the service stopped is sent after the next start', async () => {
+  const { behave } = service.messages;
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  service.messages.behave = async (part, signal) => {
+    await released;
+    return behave(part, signal);
+  };
+  const direct = service.ownerSender.send({ recipient: ANA, body: 'direct', attachments: [] });
+  const id = await schedule('owner');
+  await pass(1);
+  const stopped = service.sender.close();
+  release();
+  await Promise.all([direct, stopped]);
+  expect(service.texts()).toEqual(['direct']);
+  await service.scheduler.close();
+  service = await service.restarted();
+  await start();
+  await pass(1);
+  expect(service.texts()).toEqual(['later']);
+  expect(service.scheduled.get(id).state).toBe('sent');
+});
+
+test('a scheduled send may leave at the last moment of its time, and its row names the request', async () => {
+  const sendAtMs = service.clock.now() + MINUTE;
+  const times = { sendAtMs, sendUntilMs: sendAtMs };
+  const request = { recipient: ANA, body: 'later', attachments: [], requestId: 'request', ...times };
+  await service.scheduler.add(request, { keyId: 'owner' });
+  await pass(1);
+  expect(service.texts()).toEqual(['later']);
+  expect(service.state.prepare('SELECT request_id FROM sent_part').all()).toEqual([['request']]);
+});

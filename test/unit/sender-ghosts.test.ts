@@ -114,6 +114,19 @@ test('a row that a killed process did not see belongs to its send, not to the gh
   expect(await repeated(later, 'k1')).toBe('');
 });
 
+test('a row in another conversation of the person, which Messages chose, is found after a restart too', async () => {
+  const world = await started();
+  world.messages.behave = ({ chatId }) => (chatId === null ? { kind: 'done' } : failed(-1728));
+  const sending = world.send({ requestId: 'k1', idempotencyKey: { kind: 'client', key: 'k1' } });
+  await idle();
+  await world.clock.advance(3000);
+  await sending;
+  const later = await restarted(world, 5000);
+  const rowId = row(later, { address: '-;ana@example.com' });
+  await later.clock.advance(1000);
+  expect(originOf(later, rowId)).toEqual(gateway('k1'));
+});
+
 test('a ghost among the parts of a message does not take the file of the next message', async () => {
   const attachments = [join(folder, 'plan.pdf')];
   for (const path of attachments) writeFileSync(path, 'x');

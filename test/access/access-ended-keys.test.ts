@@ -27,6 +27,7 @@ describe('a key that has ended', () => {
       ends += 1;
     });
     expect(ends).toBe(1);
+    expect(() => caller.assertAlive?.()).toThrow(expect.objectContaining({ code: 'unauthorized' }));
   });
 
   test('because its owner moved its end into the past has its connections closed', () => {

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { AppError } from '../../src/core/model/errors.ts';
-import { AccessSending, ANA, BEN, codeOf, GARDEN } from '../support/access-sending.ts';
+import { AccessSending, ANA, BEN, codeOf, GARDEN, ME, SELF_CHAT } from '../support/access-sending.ts';
 import { failed } from '../support/in-memory-messages.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -67,6 +67,16 @@ describe('a send under a limited key', () => {
       expect(service.messages.runs).toEqual([]);
     },
   );
+
+  test('never begins the conversation in which the owner decides, whoever the list names', async () => {
+    const self = new AccessSending(join(folder, 'self'), { selfAddress: ME });
+    const caller = self.caller({ send: '*' });
+    for (const recipient of [ME, SELF_CHAT]) {
+      expect(await codeOf(self.send(caller, { recipient }))).toBe('recipient_not_allowed');
+    }
+    expect(self.texts()).toEqual([]);
+    await self.close();
+  });
 
   test('to an alphanumeric sender is refused, although chat.db has the conversation', async () => {
     service.chats.chat('any;-;AMZN', ['AMZN']);
@@ -328,8 +338,11 @@ describe('the audit log', () => {
     expect(new Set(hashes)).toEqual(new Set([service.access.audit.hmac('yes')]));
     const { createHash } = await import('node:crypto');
     expect(hashes[0]).not.toBe(createHash('sha256').update('yes').digest('hex'));
-    expect(service.access.audit.list({ keyId: 'owner', limit: 100 })).toHaveLength(2);
-    expect(service.access.audit.list({ after: lines[2]?.id, limit: 100 })).toHaveLength(1);
+    service.messages.behave = () => ({ kind: 'failed', number: -43, message: 'no' });
+    await codeOf(service.ownerSender.send({ recipient: BEN, body: 'no', attachments: [] }));
+    const owners = service.access.audit.list({ keyId: 'owner', limit: 100 });
+    expect(owners.map(({ outcome }) => outcome)).toEqual(['created', 'sent', 'send_failed']);
+    expect(service.access.audit.list({ after: lines[2]?.id, limit: 100 })).toHaveLength(2);
   });
 
   test('a loop of refusals is one line a minute', async () => {

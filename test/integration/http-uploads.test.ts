@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { OWNER } from '../../src/core/model/owner.ts';
+import { problem } from '../../src/core/model/problems.ts';
 import type { Upload } from '../../src/core/model/upload.ts';
 import { UploadStore } from '../../src/core/state/upload-store.ts';
 import { eventually } from '../support/eventually.ts';
@@ -150,6 +151,18 @@ describe('POST /attachments', () => {
       `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-API-Key: ${Buffer.from(KEY).toString('latin1')}\r\nContent-Disposition: attachment; filename=x\r\nContent-Length: 100000001\r\n\r\n`,
     );
     expect(large).toMatch(/^HTTP\/1.1 413 /);
+    expect(kept()).toEqual([]);
+  });
+
+  test.each([
+    ['an upload', { headers: NAMED, body: 'picture' }],
+    ['a form', form(file('a.jpg'))],
+  ])('keeps nothing of %s whose key ended while it arrived', async (_what, call) => {
+    const assertAlive = (): never => {
+      throw problem('limited_key_refused');
+    };
+    const { gateway, kept } = await open({ assertAlive });
+    expect((await gateway.call('POST', PATH, call)).status).toBe(401);
     expect(kept()).toEqual([]);
   });
 

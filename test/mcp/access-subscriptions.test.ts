@@ -3,22 +3,28 @@ import { mayCallBack } from '../../src/core/model/callback-hosts.ts';
 import type { ChangedKey } from '../../src/core/model/guests.ts';
 import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
 import { endForbidden, limitedSubscriptions } from '../../src/features/mcp/subscriptions/limited-subscriptions.ts';
-import type { StoredSubscription, SubscriptionRequest } from '../../src/features/mcp/subscriptions/subscription.ts';
+import type { SubscriptionService } from '../../src/features/mcp/subscriptions/ports.ts';
+import type { StoredSubscription } from '../../src/features/mcp/subscriptions/subscription.ts';
 import { codeOf } from '../support/access-sending.ts';
 import { ANY_KEY } from '../support/any-key.ts';
 import { noSubscriptions, SECRET } from '../support/mcp-events.ts';
 
 const HOSTS = ['hooks.example'];
 
+type Subscribing = Parameters<SubscriptionService['subscribe']>;
+
 /** Creates the in-memory subscriptions of a key that may post to one host. */
 function subscriptions(ownPorts: readonly number[] = []) {
   const kept: StoredSubscription[] = [];
   const noted: string[] = [];
   const ended: string[] = [];
+  const asked: (() => boolean)[] = [];
+  let hosts: readonly string[] = HOSTS;
   const service = {
     ...noSubscriptions,
     of: () => kept,
-    subscribe: async (keyId: string, { url, name }: SubscriptionRequest) => {
+    subscribe: async (...[keyId, { url, name }, , mayPost]: Subscribing) => {
+      asked.push(mayPost);
       const id = `sub_${kept.length + 1}`;
       kept.push({ id, keyId, url, name } as StoredSubscription);
       return { id, refreshBeforeMs: 0, cursor: null, truncated: false, health: undefined };
@@ -34,7 +40,7 @@ function subscriptions(ownPorts: readonly number[] = []) {
     {
       keyId: ANY_KEY.id,
       has: (scope) => ANY_KEY.scopes.includes(scope),
-      mayCallBack: (url) => mayCallBack(HOSTS, url),
+      mayCallBack: (url) => mayCallBack(hosts, url),
       noteCallback: (target, outcome) => void noted.push(`${outcome} ${target}`),
     },
   );
@@ -43,7 +49,10 @@ function subscriptions(ownPorts: readonly number[] = []) {
       ...{ name: 'message.received', arguments: {}, url, secret: SECRET },
       ...{ cursor: undefined, maxAgeMs: undefined, ttlMs: undefined },
     });
-  return { service, noted, ended, subscribe };
+  const forbid = (): void => {
+    hosts = [];
+  };
+  return { service, noted, ended, asked, forbid, subscribe };
 }
 
 test('the first subscription that posts to another machine is in the audit log with its address, and no later one', async () => {
@@ -58,6 +67,14 @@ test('a subscription posts to no host that the key may not use, not even to veri
   const { noted, subscribe } = subscriptions();
   expect(await codeOf(subscribe('https://elsewhere.example/a'))).toBe('webhook_not_allowed');
   expect(noted).toEqual([]);
+});
+
+test('a host that is taken away while a subscription is verified may not be posted to', async () => {
+  const { asked, forbid, subscribe } = subscriptions();
+  await subscribe('https://hooks.example/a');
+  expect(asked.map((mayPost) => mayPost())).toEqual([true]);
+  forbid();
+  expect(asked.map((mayPost) => mayPost())).toEqual([false]);
 });
 
 test('subscriptions to a host end when the owner takes the host away, and all when the key ends', async () => {

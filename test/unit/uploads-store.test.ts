@@ -133,10 +133,13 @@ describe('an upload', () => {
     const { owner, folder, clock } = setUp();
     const { id } = await owner.add(photo());
     const [before] = owner.files([id]);
+    await clock.advance(DAY_MS - 1000);
     await owner.discard([id]);
     expect(readdirSync(folder)).toEqual([`${id}.json`]);
     const later = setUp({ folder, clock });
     await later.store.start();
+    // Its record is kept for a day after the send.
+    await clock.advance(DAY_MS - 1000);
     expect(later.owner.files([id])).toEqual([{ ...before, isGone: true }]);
     await clock.advance(DAY_MS + 1000);
     await eventually(() => expect(readdirSync(folder)).toEqual([]));
@@ -171,12 +174,22 @@ describe('the room', () => {
     expect(readdirSync(folder)).toHaveLength(2);
   });
 
+  test.each(['ENOSPC', 'EDQUOT'])('ends with that of the disk: %s', async (code) => {
+    const { owner, folder } = setUp();
+    async function* full(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('begun');
+      throw Object.assign(new Error(code), { code });
+    }
+    expect(await codeOf(owner.add({ ...photo(), content: full() }))).toBe('storage_full');
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   test('is not used up by limited keys: half is the owner’s', async () => {
     const { owner, store } = setUp({ kept: { agent: 499_000_000, [OWNER]: 200_000_000 } });
     const agent = store.of('agent');
+    await owner.add({ ...photo(), content: megabytes(3) });
     await agent.add({ ...photo(), content: megabytes(1) });
     expect(await codeOf(store.of('another').add(photo()))).toBe('storage_full');
-    await owner.add({ ...photo(), content: megabytes(3) });
   });
 
   test('is reserved by at most ten uploads of one key at a time', async () => {

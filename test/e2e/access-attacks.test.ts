@@ -108,12 +108,6 @@ describe('details of a message that a key may read', () => {
   });
 });
 
-test('what a search finds is read, and the audit log has it', async () => {
-  const { get, record } = await fixture.key({ preset: 'reader', read: [BEN] });
-  await get('/search?q=from');
-  expect(await fixture.audit(`?key=${record.id}`)).toMatchObject([{ action: 'read', target: `any;-;${BEN}` }]);
-});
-
 test('the last message in a list of conversations is read, and the audit log has it', async () => {
   const { get, record } = await fixture.key({ preset: 'reader', read: [BEN] });
   await get('/conversations');

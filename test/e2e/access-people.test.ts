@@ -176,3 +176,10 @@ test('a key that lists two people and their group reads the messages of each per
     expect([...new Set(messages.map((message) => message.conversation_id))]).toEqual(conversations);
   }
 });
+
+test('what a search shows a key is a read in the audit log', async () => {
+  const { id, key } = await limitedKey(service, { scopes: ['read'], read: [ANA], send: [] });
+  await service.get('/search?q=kettle', { 'x-api-key': key });
+  const read = (await service.get(`/audit?key=${id}`)).json;
+  expect(read).toMatchObject([{ action: 'read', target: `any;-;${ANA}` }]);
+});

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Route } from 'playwright-core';
 import { BrowserStage, inBrowser } from '../support/browser.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const ANA = 'any;-;+15550100';
@@ -195,22 +195,34 @@ describe('the console, when an answer comes late', () => {
   inBrowser('lists a message once that comes while the earlier events are being read', async () => {
     const { page } = there();
     const text = 'Only once, please';
-    // The answer already has the row that the stream is about to report.
-    await page.route('**/api/v1/events?after=*', async (route) => {
-      const response = await route.fetch();
-      const events = (await response.json()) as readonly { readonly data: { readonly id: string } }[];
-      const id = String(Number(events.at(-1)?.data.id) + 1);
-      const data = { id, guid: id, body: text, sender: '+15550100', conversation_id: ANA, attachments: [] };
-      const more = { timestamp: new Date().toISOString(), is_from_me: false, status: 'delivered' };
-      await route.fulfill({ response, json: [...events, { type: 'message.received', data: { ...data, ...more } }] });
+    // The people of the demo write when they like, so the stream waits until the earlier events are there.
+    await page.goto('about:blank');
+    let pass: () => void = () => undefined;
+    const isRead = new Promise<void>((resolve) => (pass = resolve));
+    await page.routeWebSocket(/\/api\/v1\/ws\?/, (line) => {
+      line.connectToServer().onMessage(async (frame) => {
+        await isRead;
+        line.send(frame);
+      });
     });
-    await goTo('#/events');
-    await page.reload();
+    // The answer already has the row that the stream is about to report.
+    await page.route(
+      '**/api/v1/events?after=*',
+      async (route) => {
+        await there().command({ do: 'receive', from: '+15550100', text });
+        const response = await waitFor(async () => {
+          const answer = await route.fetch();
+          return (await answer.text()).includes(text) && answer;
+        });
+        await route.fulfill({ response });
+      },
+      { times: 1 },
+    );
+    await page.goto(`${there().url}/console#/events`);
     const rows = page.locator('#events .ev[data-key]', { hasText: text });
     await rows.waitFor();
-    await page.unroute('**/api/v1/events?after=*');
     const before = await rows.getAttribute('data-key');
-    await there().command({ do: 'receive', from: '+15550100', text });
+    pass();
     await page.locator(`#events .ev[data-key]:not([data-key="${before}"])`, { hasText: text }).waitFor();
     expect(await rows.count()).toBe(1);
   });

@@ -223,20 +223,23 @@ describe('a view that stays open', () => {
     // Approved elsewhere, and failed afterwards.
     let state = 'approved';
     type Approval = { readonly text: string | null; readonly state: string };
-    await change<Approval[]>('**/approvals?*', (all) =>
+    const undoDecided = await change<Approval[]>('**/approvals?*', (all) =>
       all.flatMap((one) => {
         if (one.text !== 'Elsewhere') return one;
         return [{ ...one, state, decided_by: 'owner', decided_at: new Date().toISOString() }];
       }),
     );
-    await change<Approval[]>('**/approvals?state=held*', (all) => all.filter(({ text }) => text !== 'Elsewhere'));
+    const undoHeld = await change<Approval[]>('**/approvals?state=held*', (all) =>
+      all.filter(({ text }) => text !== 'Elsewhere'),
+    );
     await pass(15_000);
     await card('Elsewhere').locator('.outcome', { hasText: 'Approved' }).waitFor();
     state = 'failed';
     await pass(15_000);
     await card('Elsewhere').locator('.outcome', { hasText: 'Failed' }).waitFor();
     await page.locator('#decided-list', { hasText: 'Failed' }).waitFor();
-    await page.unrouteAll({ behavior: 'wait' });
+    await undoHeld();
+    await undoDecided();
     await page.routeWebSocket(/\/api\/v1\/ws\?/, (stream) => void stream.connectToServer());
   });
 });

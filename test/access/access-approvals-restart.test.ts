@@ -19,9 +19,6 @@ beforeEach(() => {
 afterEach(() => service.close());
 
 const always = { approval: 'always' } as const;
-const stateOf = async (id: string) => (await service.approvals.get(id, 0)).state;
-const approve = (held: { readonly id: string; readonly shown: string }) =>
-  service.approvals.approve(held.id, held.shown);
 
 test('what was approved and waited for its turn is sent after a restart', async () => {
   const caller = service.caller(always);
@@ -33,8 +30,8 @@ test('what was approved and waited for its turn is sent after a restart', async 
     return behave(part, signal);
   };
   const [running, waiting] = [await service.hold(caller), await service.hold(caller, { body: 'waits' })];
-  await approve(running);
-  await approve(waiting);
+  await service.approve(running);
+  await service.approve(waiting);
   await idle();
   const stopped = Promise.all([service.access.close(), service.sender.close()]);
   release();
@@ -42,7 +39,7 @@ test('what was approved and waited for its turn is sent after a restart', async 
   expect(service.texts()).toEqual(['hello']);
   service = await service.restarted();
   await service.access.start();
-  await eventually(async () => expect(await stateOf(waiting.id)).toBe('sent'));
+  await eventually(async () => expect(await service.stateOf(waiting.id)).toBe('sent'));
   expect(service.texts()).toEqual(['waits']);
 });
 
@@ -74,7 +71,7 @@ test('after a restart, what was approved and not begun is sent, what was begun i
   service = await service.restarted();
   await service.access.start();
   await eventually(async () =>
-    expect(await Promise.all([fresh, begun, done].map(({ id }) => stateOf(id)))).toEqual([
+    expect(await Promise.all([fresh, begun, done].map(({ id }) => service.stateOf(id)))).toEqual([
       'sent',
       'unknown',
       'pending',
@@ -89,14 +86,14 @@ test('what was scheduled stays scheduled over a restart, with its files, althoug
   const sendAtMs = service.clock.now() + 30 * HOUR_MS;
   const times = { sendAtMs, sendUntilMs: sendAtMs + HOUR_MS };
   const held = await service.hold(service.caller(always), { ...times, attachments: [file] });
-  await approve(held);
-  await eventually(async () => expect(await stateOf(held.id)).toBe('scheduled'));
+  await service.approve(held);
+  await eventually(async () => expect(await service.stateOf(held.id)).toBe('scheduled'));
   // As if the service had died before it stored that.
   service.state.prepare("UPDATE approval SET state = 'approved', text = 'hello' WHERE id = ?").run(held.id);
   await service.clock.advance(25 * HOUR_MS);
   service = await service.restarted();
   await service.access.start();
-  await eventually(async () => expect(await stateOf(held.id)).toBe('scheduled'));
+  await eventually(async () => expect(await service.stateOf(held.id)).toBe('scheduled'));
   expect(existsSync(join(folder, 'config', 'held', held.id))).toBe(true);
 });
 
@@ -106,8 +103,8 @@ test('a repeated request finds its scheduled send, no matter how long that still
   const key = { kind: 'client', key: 'k' } as const;
   const request = { sendAtMs, sendUntilMs: sendAtMs, idempotencyKey: key };
   const held = await service.hold(caller, request);
-  await approve(held);
-  await eventually(async () => expect(await stateOf(held.id)).toBe('scheduled'));
+  await service.approve(held);
+  await eventually(async () => expect(await service.stateOf(held.id)).toBe('scheduled'));
   service.clock.pause(40 * 24 * HOUR_MS);
   await service.hold(caller, { body: 'another' });
   expect(await service.send(caller, request)).toMatchObject({ deferred: { told: { approval_id: held.id } } });
@@ -125,7 +122,7 @@ test.each([
   service = await service.restarted();
   await service.access.start();
   await idle();
-  expect(await stateOf(held.id)).toBe(state);
+  expect(await service.stateOf(held.id)).toBe(state);
   await service.clock.advance(25 * HOUR_MS);
   expect(service.messages.runs).toEqual([]);
 });

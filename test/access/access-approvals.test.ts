@@ -20,9 +20,6 @@ beforeEach(() => {
 afterEach(() => service.close());
 
 const always = { approval: 'always' } as const;
-const stateOf = async (id: string) => (await service.approvals.get(id, 0)).state;
-const approve = (held: { readonly id: string; readonly shown: string }) =>
-  service.approvals.approve(held.id, held.shown);
 
 describe('a held send', () => {
   test('expires with the send that it is about', async () => {
@@ -30,7 +27,7 @@ describe('a held send', () => {
     const held = await service.hold(service.caller(always), { sendAtMs, sendUntilMs: sendAtMs + HOUR_MS });
     expect(Date.parse(held.expires_at)).toBe(sendAtMs + HOUR_MS);
     await service.clock.advance(2 * HOUR_MS);
-    expect(await stateOf(held.id)).toBe('expired');
+    expect(await service.stateOf(held.id)).toBe('expired');
   });
 
   test('sends nothing until it is approved, then exactly what was shown, once', async () => {
@@ -45,7 +42,7 @@ describe('a held send', () => {
     });
     await idle();
     expect(service.messages.runs).toEqual([]);
-    expect(await approve(held)).toMatchObject({ state: 'approved', decided_by: 'owner' });
+    expect(await service.approve(held)).toMatchObject({ state: 'approved', decided_by: 'owner' });
     const end = await service.approvals.get(held.id, 0).then(async (now) => {
       if (now.state === 'sent') return now;
       await idle();
@@ -63,21 +60,21 @@ describe('a held send', () => {
     expect(held).toMatchObject({ service: 'sms' });
     expect(held.shown).not.toBe(plain.shown);
     service = await service.restarted();
-    await approve(held);
+    await service.approve(held);
     await eventually(() => expect(service.messages.runs.map((run) => run.service)).toEqual(['SMS']));
   });
 
   test('is approved only as it was shown', async () => {
     const held = await service.hold(service.caller(always));
     expect(await codeOf(service.approvals.approve(held.id, 'x'.repeat(64)))).toBe('approval_changed');
-    expect(await stateOf(held.id)).toBe('held');
+    expect(await service.stateOf(held.id)).toBe('held');
   });
 
   test('replaying an approval does nothing more', async () => {
     const held = await service.hold(service.caller(always));
-    await approve(held);
-    await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
-    expect(await codeOf(approve(held))).toBe('already_decided');
+    await service.approve(held);
+    await eventually(async () => expect(await service.stateOf(held.id)).not.toBe('approved'));
+    expect(await codeOf(service.approve(held))).toBe('already_decided');
     expect(await codeOf(service.approvals.deny(held.id))).toBe('already_decided');
     expect(service.texts()).toEqual(['hello']);
   });
@@ -85,8 +82,8 @@ describe('a held send', () => {
   test('and then sent is a decision of the owner and a send of the key in the audit log', async () => {
     const caller = service.caller(always);
     const held = await service.hold(caller);
-    await approve(held);
-    await eventually(async () => expect(await stateOf(held.id)).toBe('sent'));
+    await service.approve(held);
+    await eventually(async () => expect(await service.stateOf(held.id)).toBe('sent'));
     const { id = '' } = caller.key ?? {};
     const lines = service.access.audit.list({ limit: 10 }).slice(-2);
     expect(lines.map(({ key_id: by, action, outcome, target }) => [by, action, outcome, target])).toEqual([
@@ -129,7 +126,7 @@ describe('a held send', () => {
     const request = { body: 'between us '.repeat(300), idempotencyKey: { kind: 'client', key: 'k' } } as const;
     const held = await service.hold(caller, request);
     await service.clock.advance(24 * HOUR_MS);
-    expect(await codeOf(approve(held))).toBe('approval_expired');
+    expect(await codeOf(service.approve(held))).toBe('approval_expired');
     expect(await service.approvals.get(held.id, 0)).toMatchObject({ state: 'expired', text: null });
     expect(await codeOf(service.send(caller, request))).toBe('approval_expired');
     expect(service.messages.runs).toEqual([]);
@@ -141,8 +138,8 @@ describe('a held send', () => {
     const caller = service.caller(always);
     const held = await service.hold(caller);
     service.access.keys.revoke(caller.key?.id ?? '');
-    expect(await codeOf(approve(held))).toBe('already_decided');
-    expect(await stateOf(held.id)).toBe('void');
+    expect(await codeOf(service.approve(held))).toBe('already_decided');
+    expect(await service.stateOf(held.id)).toBe('void');
   });
 
   test.each([0, 1])('at most 20 of one key wait, also when all are asked at once with %d files', async (count) => {
@@ -160,8 +157,8 @@ describe('a held send', () => {
   test('only a first message to somebody is held under approval "new"', async () => {
     const caller = service.caller({ approval: 'new', send: [ANA, '+15559999'] });
     const held = await service.hold(caller, { recipient: ANA, body: 'one' });
-    await approve(held);
-    await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
+    await service.approve(held);
+    await eventually(async () => expect(await service.stateOf(held.id)).not.toBe('approved'));
     expect(await service.send(caller, { recipient: ANA, body: 'two' })).toMatchObject({ confirmed: true });
     expect(await service.send(caller, { recipient: '+15559999', body: 'three' })).toMatchObject({
       deferred: { told: { state: 'held' } },
@@ -176,8 +173,8 @@ describe('somebody joins between the approval and the send', () => {
     expect(held.members).toHaveLength(2);
     const garden = Number(service.chats.sqlite.prepare('SELECT ROWID FROM chat WHERE guid = ?').get(GARDEN)?.[0]);
     service.chats.participant(garden, service.chats.handle('+15550166'));
-    await approve(held);
-    await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
+    await service.approve(held);
+    await eventually(async () => expect(await service.stateOf(held.id)).not.toBe('approved'));
     expect(await service.approvals.get(held.id, 0)).toMatchObject({
       state: 'void',
       problem: 'recipient_not_allowed',
@@ -193,9 +190,9 @@ describe('somebody joins between the approval and the send', () => {
     service.chats.sqlite.exec(
       "DELETE FROM chat_handle_join WHERE handle_id = (SELECT ROWID FROM handle WHERE id = '+15550101')",
     );
-    await approve(held);
-    await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
-    expect(await stateOf(held.id)).toBe('void');
+    await service.approve(held);
+    await eventually(async () => expect(await service.stateOf(held.id)).not.toBe('approved'));
+    expect(await service.stateOf(held.id)).toBe('void');
   });
 });
 
@@ -216,18 +213,18 @@ describe('a file of a held send', () => {
       if ('attachment' in part.content) sent.push(readFileSync(part.content.attachment, 'utf8'));
       return behave(part, signal);
     };
-    await approve(held);
-    await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
-    expect([await stateOf(held.id), sent]).toEqual(['sent', ['the old bytes']]);
+    await service.approve(held);
+    await eventually(async () => expect(await service.stateOf(held.id)).not.toBe('approved'));
+    expect([await service.stateOf(held.id), sent]).toEqual(['sent', ['the old bytes']]);
     await eventually(() => expect(readdirSync(join(folder, 'config/held'))).toEqual([]));
   });
 
   test('whose copy was altered makes it void', async () => {
     const held = await service.hold(service.caller(always), { attachments: [file] });
     writeFileSync(join(folder, 'config/held', held.id, '0/a.txt'), 'other bytes');
-    await approve(held);
-    await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
-    expect(await stateOf(held.id)).toBe('void');
+    await service.approve(held);
+    await eventually(async () => expect(await service.stateOf(held.id)).not.toBe('approved'));
+    expect(await service.stateOf(held.id)).toBe('void');
     expect(service.messages.runs).toEqual([]);
   });
 
@@ -238,7 +235,7 @@ describe('a file of a held send', () => {
     if (state === 'denied') await service.approvals.deny(id);
     else if (state === 'withdrawn') await approvalsOf(caller).withdraw(id);
     else await service.clock.advance(24 * HOUR_MS);
-    expect(await stateOf(id)).toBe(state);
+    expect(await service.stateOf(id)).toBe(state);
     await eventually(() => expect(readdirSync(join(folder, 'config/held'))).toEqual([]));
   });
 
@@ -276,7 +273,7 @@ describe('approving', () => {
     const phone = service.access.find(key);
     if (phone === undefined) throw new Error('the key is not known');
     const ways = [
-      () => service.approvals.approve(held.id, held.shown),
+      () => service.approve(held),
       () => approvalsOf(phone).approve(held.id, held.shown),
       () => service.approvals.deny(held.id),
     ];
@@ -299,7 +296,7 @@ describe('approving', () => {
     expect(await codeOf(approvalsOf(other).withdraw(held.id))).toBe('approval_not_found');
     expect(await approvalsOf(other).list({ waitMs: 0 })).toEqual([]);
     await approvalsOf(asker).withdraw(held.id);
-    expect(await stateOf(held.id)).toBe('withdrawn');
+    expect(await service.stateOf(held.id)).toBe('withdrawn');
     expect(service.messages.runs).toEqual([]);
   });
 
@@ -355,8 +352,8 @@ test('the text approved is byte for byte what osascript gets, whatever it is mad
   for (const body of texts) {
     const held = await service.hold(caller, { body });
     expect(held.text).toBe(body);
-    await approve(held);
-    await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
+    await service.approve(held);
+    await eventually(async () => expect(await service.stateOf(held.id)).not.toBe('approved'));
   }
   expect(service.texts().map((text) => Buffer.from(text).toString('hex'))).toEqual(
     texts.map((text) => Buffer.from(text).toString('hex')),

@@ -23,7 +23,7 @@ describe('after chat.db was replaced', () => {
   test('no approval and no scheduled send names a row of the old one', async () => {
     const caller = service.caller({ approval: 'always' });
     const held = await service.hold(caller, { idempotencyKey });
-    await service.approvals.approve(held.id, held.shown);
+    await service.approve(held);
     const stored = () => service.approvals.get(held.id, 0);
     await eventually(async () => expect(await stored()).toMatchObject({ message_id: expect.any(String) }));
     const nowMs = service.clock.now();

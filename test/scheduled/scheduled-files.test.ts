@@ -88,7 +88,7 @@ test('an approved send that could not be stored is scheduled with its files at t
   // As if the disk were full once the decision is stored.
   service.state.exec(`CREATE TEMP TRIGGER sends AFTER INSERT ON scheduled BEGIN SELECT RAISE(ABORT, 'full'); END;
     CREATE TEMP TRIGGER ends AFTER UPDATE ON approval WHEN NEW.state <> 'approved' BEGIN SELECT RAISE(ABORT, 'full'); END`);
-  await service.approvals.approve(held.id, held.shown);
+  await service.approve(held);
   service = await service.restarted();
   await service.access.start();
   service.scheduler.start();

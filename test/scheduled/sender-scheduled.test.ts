@@ -339,7 +339,7 @@ describe('under a limited key', () => {
     const times = { sendAtMs, sendUntilMs: sendAtMs + HOUR };
     const held = await service.hold(caller, { body: 'May I?', attachments: [file], ...times });
     expect(held).toMatchObject({ send_at: new Date(sendAtMs).toISOString().replace('.000', '') });
-    await service.approvals.approve(held.id, held.shown);
+    await service.approve(held);
     await idle();
     expect(await service.approvals.get(held.id, 0)).toMatchObject({ state: 'scheduled', text: null });
     expect(caller.port(SCHEDULED).get(held.id)).toMatchObject({ state: 'scheduled', text: 'May I?' });
@@ -357,7 +357,7 @@ describe('under a limited key', () => {
     const sendAtMs = service.clock.now() + HOUR;
     const held = await service.hold(service.caller({ approval: 'always' }), { sendAtMs, sendUntilMs: sendAtMs + HOUR });
     await pass(2 * HOUR + MINUTE);
-    expect(await codeOf(service.approvals.approve(held.id, held.shown))).toBe('approval_expired');
+    expect(await codeOf(service.approve(held))).toBe('approval_expired');
     expect(service.texts()).toEqual([]);
   });
 });

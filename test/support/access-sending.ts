@@ -222,6 +222,15 @@ export class AccessSending {
     return (await this.approvals.get(answer.deferred.id, 0)) as Approval & { readonly shown: string };
   }
 
+  /** Approves a held send as it was shown. */
+  approve({ id, shown }: { readonly id: string; readonly shown: string }): Promise<unknown> {
+    return this.approvals.approve(id, shown);
+  }
+
+  async stateOf(approval: string): Promise<Approval['state']> {
+    return (await this.approvals.get(approval, 0)).state;
+  }
+
   /** Publishes new rows of chat.db, and waits for everything that follows. */
   async publish(): Promise<void> {
     this.publisher.publishPending();

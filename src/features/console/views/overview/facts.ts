@@ -87,20 +87,19 @@ function webhooksFact({ webhooks }: StatusReport, known: readonly WebhookOvervie
   const proved = webhooks.filter((one) => stateOf(one)[0] === 'good').length;
   const unproved = active - failing.length - proved;
   const dropped = webhooks.reduce((sum, one) => sum + (one.dropped ?? 0), 0);
-  const what = behind === failing.length ? 'behind' : behind === 0 ? 'failing' : 'in trouble';
+  const text = (): string => {
+    if (failing.length > 0) {
+      const what = behind === failing.length ? 'behind' : behind === 0 ? 'failing' : 'in trouble';
+      return `${failing.length} of ${active} ${what}`;
+    }
+    if (proved > 0) return `${proved} of ${active} keep up`;
+    if (active > 0) return 'No delivery yet';
+    return paused > 0 ? 'Paused' : 'None';
+  };
   return {
     tone: dropped > 0 ? 'bad' : failing.length > 0 ? 'warn' : proved > 0 ? 'good' : 'off',
     name: 'Webhooks',
-    text:
-      failing.length > 0
-        ? `${failing.length} of ${active} ${what}`
-        : proved > 0
-          ? `${proved} of ${active} keep up`
-          : active > 0
-            ? 'No delivery yet'
-            : paused > 0
-              ? 'Paused'
-              : 'None',
+    text: text(),
     more: [
       dropped > 0 && `${number(dropped)} dropped`,
       behind > 0 && waiting > 0 && `${number(waiting)} kept`,

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { transformSync } from 'esbuild';
 import type { ProblemText } from '../../src/core/model/problem-text.ts';
 import { PROBLEMS } from '../../src/core/model/problems.ts';
 import { FEATURES } from '../../src/features/list.ts';
@@ -144,13 +145,22 @@ test('a symbol named together with a file is declared in that file', () => {
   expect(wrong).toEqual([]);
 });
 
-test.each(['access', 'core'])('every text that a mutation of %s replaces stands in the source once', (list) => {
-  const mutations = JSON.parse(read(`test/mutations/${list}.json`)) as readonly Readonly<
-    Record<'name' | 'file' | 'text', string>
-  >[];
-  const wrong = mutations.filter(({ file, text }) => read(file).split(text).length !== 2).map(({ name }) => name);
-  expect(wrong).toEqual([]);
-});
+test.each(['access', 'core'])(
+  'every text that a mutation of %s replaces stands in the source once, and what replaces it can be compiled',
+  (list) => {
+    const mutations = JSON.parse(read(`test/mutations/${list}.json`)) as readonly Readonly<
+      Record<'name' | 'file' | 'text' | 'mutated', string>
+    >[];
+    const wrong = mutations.filter(({ file, text }) => read(file).split(text).length !== 2).map(({ name }) => name);
+    expect(wrong).toEqual([]);
+    for (const { file, text, mutated } of mutations) {
+      transformSync(
+        read(file).replace(text, () => mutated),
+        { loader: file.endsWith('x') ? 'tsx' : 'ts', sourcefile: file },
+      );
+    }
+  },
+);
 
 const TEST_NAME = /`([a-z\d]+\/[\w-]+)`/g;
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { KeyRecord } from '../../src/client/key-types.ts';
-import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
+import { BrowserStage, inBrowser, pressInARow, resize } from '../support/browser.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -206,8 +206,7 @@ describe('keys and approvals in the console', () => {
       expect(there().complaints.splice(0)).toEqual([expect.stringContaining('409')]);
       // A letter that belongs to another shortcut decides nothing.
       await card('the fifth').locator('.exact').focus();
-      await page.keyboard.press('g');
-      await page.keyboard.press('a');
+      await pressInARow(page, 'g', 'a');
       expect(await states()).toContain('held');
       await page.keyboard.press('d');
       await card('the fifth').locator('.outcome', { hasText: 'Denied' }).waitFor();

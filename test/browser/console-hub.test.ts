@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { axeFaults, CHROMIUM, inBrowser, offTheSide, openPage, resize } from '../support/browser.ts';
+import { axeFaults, CHROMIUM, inBrowser, offTheSide, openPage, pressInARow, resize } from '../support/browser.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Fleet, type Hub, type Mac } from '../support/fleet-fixture.ts';
 import { lie } from '../support/lying-mac.ts';
@@ -210,8 +210,7 @@ describeWithNats('the console at a hub', () => {
     expect(await focused()).toBe('m1');
     await page.keyboard.press('ArrowDown');
     expect(await focused()).toBe('m2');
-    await page.keyboard.press('g');
-    await page.keyboard.press('m');
+    await pressInARow(page, 'g', 'm');
     await page.locator('#merged-list a').nth(1).waitFor();
     await page.evaluate('document.activeElement.blur()');
     await page.keyboard.press('ArrowDown');

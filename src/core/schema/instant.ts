@@ -1,4 +1,4 @@
-import { NS_PER_MS, NS_PER_S } from '../model/durations.ts';
+import { MS_PER_S, NS_PER_MS } from '../model/durations.ts';
 
 const ISO_8601 =
   /^(?<day>\d{4}-\d{2}-\d{2})(?:T(?<minute>\d{2}:\d{2})(?::(?<second>\d{2})(?:[.,](?<fraction>\d+))?)?(?:Z|(?<sign>[+-])(?<hours>\d{2})(?::?(?<minutes>\d{2}))?))?$/i;
@@ -10,7 +10,8 @@ const BASIC = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2}(?:[.,]\d+)?)?(Z|[+-].
 /**
  * Parses an ISO 8601 instant with `Z` or an offset and any number of decimals, or a plain date, which means midnight
  * UTC (decision B10). Returns nanoseconds since the Unix epoch (finer decimals are cut). Returns undefined for
- * anything else, for impossible days and times, and for a time without a zone, which is no instant.
+ * anything else, for impossible days and times, for a time without a zone, which is no instant, and for one outside the
+ * years 0 to 9999 in UTC.
  */
 export function parseInstant(text: string): bigint | undefined {
   const parts = ISO_8601.exec(withSeparators(text))?.groups;
@@ -27,7 +28,10 @@ export function parseInstant(text: string): bigint | undefined {
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(shown)) return undefined;
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
   const offsetSeconds = BigInt((Number(hours) * 60 + Number(minutes)) * 60) * (sign === '-' ? -1n : 1n);
-  return BigInt(ms) * NS_PER_MS + (later - offsetSeconds) * NS_PER_S + BigInt(fraction.slice(0, 9).padEnd(9, '0'));
+  const startMs = ms + Number(later - offsetSeconds) * MS_PER_S;
+  // The end of the year 9999 in a zone, or a leap second there, can be in a year that no answer could write.
+  if (!/^\d{4}-/.test(new Date(startMs).toISOString())) return undefined;
+  return BigInt(startMs) * NS_PER_MS + BigInt(fraction.slice(0, 9).padEnd(9, '0'));
 }
 
 function withSeparators(text: string): string {

@@ -54,6 +54,7 @@ describe('the room for files', () => {
     const sendAtMs = service.clock.now() + HOUR;
     return { attachments: [photo], sendAtMs, sendUntilMs: sendAtMs + HOUR };
   }
+  const held = (): Partial<SendRequest> => ({ attachments: [photo] });
 
   test('is half of it for limited keys, whether their sends are held or scheduled', async () => {
     const [agent, held] = [service.caller(), service.caller({ approval: 'always' })];
@@ -62,6 +63,19 @@ describe('the room for files', () => {
     expect(await codeOf(service.send(held, { attachments: [photo], body: 'again' }))).toBe('storage_full');
     expect(await codeOf(service.send(agent, { ...scheduled(), body: 'again' }))).toBe('storage_full');
     expect(await codeOf(service.send(service.owner, scheduled()))).toBe('none');
+  });
+
+  test.each([
+    ['two scheduled sends', {}, {}],
+    ['two held sends', { approval: 'always' }, { approval: 'always' }],
+    ['a scheduled and a held send', {}, { approval: 'always' }],
+  ] as const)('is not exceeded by %s that are copied at once', async (_, one, other) => {
+    await occupy(service.caller(), 499_999_990);
+    const codes = await Promise.all(
+      [one, other].map((key) => codeOf(service.send(service.caller(key), 'approval' in key ? held() : scheduled()))),
+    );
+    expect(codes.toSorted()).toEqual(['none', 'storage_full']);
+    expect(kept()).toHaveLength(2);
   });
 
   test('is not taken from the half of limited keys by a file of the owner', async () => {

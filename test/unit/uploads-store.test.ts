@@ -174,6 +174,15 @@ describe('the room', () => {
     expect(readdirSync(folder)).toHaveLength(2);
   });
 
+  test('is given once for an upload that copies replace, and not again once they have', async () => {
+    const { owner, store } = setUp();
+    const files = owner.files([(await owner.add(photo())).id]);
+    const left = store.left(OWNER, files);
+    expect(store.left(OWNER, [...files, ...files])).toBe(left);
+    await owner.discard(files.map(({ id }) => id));
+    expect(store.left(OWNER, files)).toBe(left);
+  });
+
   test.each(['ENOSPC', 'EDQUOT'])('ends with that of the disk: %s', async (code) => {
     const { owner, folder } = setUp();
     async function* full(): AsyncGenerator<Uint8Array> {

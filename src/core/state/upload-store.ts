@@ -5,6 +5,7 @@ import { DAY_MS } from '../model/durations.ts';
 import { errorCode, isAppError } from '../model/errors.ts';
 import { safeFileName } from '../model/file-name.ts';
 import { isoSecond } from '../model/iso-second.ts';
+import type { KeptFile } from '../model/kept-file.ts';
 import { mediaType } from '../model/media-types.ts';
 import { OWNER } from '../model/owner.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
@@ -86,8 +87,13 @@ export class UploadStore {
    * them.
    */
   left(keyId: string, uploads: readonly UploadedFile[] = []): number {
-    const all = [...this.#stored(), ...this.#parts.keptBytes()];
-    return leftOf(MAX_STORED_BYTES, keyId, all, total) + total(uploads);
+    const all = [...this.#stored(uploads), ...this.#parts.keptBytes()];
+    return leftOf(MAX_STORED_BYTES, keyId, all, total);
+  }
+
+  /** Throws `storage_full` if these copies, of `uploads` or other files, take more than the key may still store. */
+  assertFit(copies: readonly KeptFile[], keyId: string, uploads?: readonly UploadedFile[]): void {
+    if (total(copies) > this.left(keyId, uploads)) throw problem('storage_full');
   }
 
   of(keyId: string): Uploads {
@@ -165,8 +171,10 @@ export class UploadStore {
     if (this.left(keyId) < 0 || filesLeft < 0) throw problem('storage_full');
   }
 
-  #stored(): readonly StoredBytes[] {
-    return [...[...this.#records.values()].filter(({ isGone }) => !isGone), ...this.#arriving];
+  /** Returns all stored and arriving uploads but these. */
+  #stored(uploads: readonly UploadedFile[] = []): readonly StoredBytes[] {
+    const ids = new Set(uploads.map(({ id }) => id));
+    return [...[...this.#records.values()].filter(({ id, isGone }) => !isGone && !ids.has(id)), ...this.#arriving];
   }
 
   #files(keyId: string, ids: readonly string[]): readonly UploadedFile[] {

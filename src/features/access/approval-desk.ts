@@ -197,9 +197,10 @@ export class ApprovalDesk {
     const createdMs = Math.max(host.clock.now(), askedMs);
     const approval = newApproval(holding, { id, attachments: held, createdMs, textHmac: audit.hmac(text) });
     try {
-      // The key may have been revoked or changed during the copy.
+      // The key may have been revoked or changed during the copy, and other files stored.
       check(keyId, destination.to, destination.members);
       this.#assertRoom(keyId);
+      this.#core.uploads.assertFit(held, keyId, uploads);
       store.prune(createdMs);
       store.add(approval);
     } catch (error) {

@@ -29,7 +29,7 @@ export interface SchedulerParts extends Pick<RunParts, 'store' | 'files' | 'gues
     /** Makes the checks that `send` makes before it queues the send, and throws the same errors. */
     check(request: SendRequest): Promise<unknown>;
   };
-  readonly uploads: Pick<UploadStore, 'left'>;
+  readonly uploads: Pick<UploadStore, 'left' | 'assertFit'>;
 }
 
 /**
@@ -112,6 +112,8 @@ export class SendScheduler implements Deferral {
     try {
       request.check?.();
       this.#assertRoom(by.keyId);
+      // Other files may have been stored during the copy.
+      if (by.approved === undefined) this.#parts.uploads.assertFit(held, by.keyId, uploads);
       store.prune(nowMs);
       claim = idempotency.defer(key, hash, { id, nowMs, untilMs: sendUntilMs }, () => store.add(entry));
     } catch (error) {

@@ -28,6 +28,7 @@ import type { TolerantLookup } from './tolerant-lookup.ts';
 
 /** Time that a running send gets to finish at shutdown (decision A7). */
 const SHUTDOWN_LIMIT_MS = 8000;
+const ONLY_PLACEHOLDERS = '`body` is only a placeholder for an attachment (U+FFFC or U+FFFD), which nobody would see.';
 /**
  * For this long after a send whose row has not appeared, a repeated request gets the provisional answer: as long as its
  * row is looked for (decision I5).
@@ -145,7 +146,11 @@ export class Sender implements MessageSender {
     return details === undefined ? result : { ...result, message: { ...result.message, details } };
   }
 
-  async check(request: SendRequest): Promise<CheckedRequest> {
+  /**
+   * Makes the checks of a send before it is queued, held or deferred. Throws what `send` throws then; `invalid_request`
+   * names these `earlier` mistakes too.
+   */
+  async check(request: SendRequest, earlier: readonly Mistake[] = []): Promise<CheckedRequest> {
     const { recipient, body, attachments, uploads = [] } = request;
     // Messages would mistake the identifier of an unknown group for a person's address, and create a conversation that
     // reaches nobody.
@@ -155,16 +160,16 @@ export class Sender implements MessageSender {
     // Refuses an impossible service now, not when the send has its turn.
     if (hasChoice(request)) chosenPlan(request, this.#lookup.chats(recipient), this.#lookup);
     if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
-    if (isOnlyPlaceholders(body)) {
-      const message = '`body` is only a placeholder for an attachment (U+FFFC or U+FFFD), which nobody would see.';
-      throw invalidRequest([{ pointer: '/body', message }]);
-    }
     const isEmpty = body === '' && attachments.length === 0 && uploads.length === 0;
-    const { mistakes, files } = isEmpty
-      ? { mistakes: [{ pointer: '/body', message: 'There is nothing to send.' }], files: [] }
-      : await checkAttachments(request, this.#parts.attachments);
-    if (mistakes.length === 0) return { ...request, files };
-    throw invalidRequest(mistakes);
+    const { mistakes, files } = await checkAttachments(request, this.#parts.attachments);
+    const all = [
+      ...earlier,
+      ...(isOnlyPlaceholders(body) ? [{ pointer: '/body', message: ONLY_PLACEHOLDERS }] : []),
+      ...(isEmpty ? [{ pointer: '/body', message: 'There is nothing to send.' }] : []),
+      ...mistakes,
+    ];
+    if (all.length === 0) return { ...request, files };
+    throw invalidRequest(all);
   }
 
   async #sendOnce(request: CheckedRequest, key: IdempotencyKey, hash: string): Promise<SendResult> {

@@ -5,15 +5,16 @@ import type { Deferral } from '../../core/model/ports/deferral-ports.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
-import type { MessageSender, SendAnswer, SendRequest } from '../../core/model/ports/sending-ports.ts';
+import type { SendAnswer, SendRequest } from '../../core/model/ports/sending-ports.ts';
 import { problem } from '../../core/model/problems.ts';
 import { provisional } from '../../core/sender/provisional.ts';
+import type { Sender } from '../../core/sender/sender.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { assertStillAllowed, sendRight } from './rights.ts';
 
 export interface AllowedSendsParts {
-  readonly sender: MessageSender;
-  readonly deferrals: Pick<Deferral, 'add'>;
+  readonly sender: Pick<Sender, 'send' | 'check'>;
+  readonly deferrals: Pick<Deferral, 'add' | 'mistakes'>;
   readonly directory: ChatDirectory;
   readonly clock: Clock;
   readonly messages: Pick<MessageReader, 'message'>;
@@ -31,6 +32,12 @@ export class AllowedSends {
   constructor(key: LimitedKey, parts: AllowedSendsParts) {
     this.#key = key;
     this.#parts = parts;
+  }
+
+  /** Makes the checks of a send before it is queued, and throws what `send` throws then. */
+  async check(request: SendRequest, to: string): Promise<void> {
+    const { sender, deferrals } = this.#parts;
+    await sender.check({ ...request, recipient: to }, deferrals.mistakes(request));
   }
 
   /** Sends or defers a request that the key may make. */

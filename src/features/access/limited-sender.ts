@@ -93,7 +93,10 @@ export class LimitedSender implements CallerSender {
       audit.noteDryRun(keyId, target);
       const { to, members } = destination;
       const dryRun: DryRun = { would: waits ? 'hold' : 'send', to, members, text: request.body };
-      return async () => ({ kind: 'dry_run', dryRun });
+      return async () => {
+        await sends.check(request, to);
+        return { kind: 'dry_run', dryRun };
+      };
     }
     const action = isScheduled ? 'schedule' : 'send';
     const note = { keyId, action, target, textHmac: audit.hmac(request.body) } as const;
@@ -120,7 +123,8 @@ export class LimitedSender implements CallerSender {
     const { id, requestHash, hasKey } = ask;
     const keyId = this.#key.stored.id;
     try {
-      if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
+      // What can only fail is not put to the owner.
+      await this.#parts.sends.check(request, destination.to);
       const options = sendOptions(request);
       const asked = { ask: id, requestHash, hasKey, askedMs };
       const held = await this.#parts.desk.hold({ keyId, destination, text, files, options, ...asked });

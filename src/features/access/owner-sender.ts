@@ -5,8 +5,6 @@ import { problemCode } from '../../core/model/errors.ts';
 import { OWNER } from '../../core/model/owner.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { CallerSender } from '../../core/model/ports/sending-ports.ts';
-import { invalidRequest } from '../../core/model/problems.ts';
-import { assertAnswerable } from '../../core/model/recipient.ts';
 import type { Audit } from './audit.ts';
 import { assertGroupIsKnown } from './rights.ts';
 
@@ -28,10 +26,8 @@ export function ownerSender(
     async send(request) {
       const { recipient, body: text } = request;
       if (request.dryRun === true) {
-        assertAnswerable(recipient);
         assertGroupIsKnown(directory, recipient);
-        const mistakes = await sender.attachmentMistakes(request.attachments);
-        if (mistakes.length > 0) throw invalidRequest(mistakes);
+        await sender.check(request, deferrals.mistakes(request));
         const { to, members } = resolveRecipient(directory, recipient) ?? { to: recipient, members: [] };
         return { kind: 'dry_run', dryRun: { would: 'send', to, members, text } };
       }

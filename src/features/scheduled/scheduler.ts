@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { DAY_MS } from '../../core/model/durations.ts';
-import { errorCode } from '../../core/model/errors.ts';
+import { errorCode, type Mistake } from '../../core/model/errors.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { Deferral, DeferredBy, DeferredSend } from '../../core/model/ports/deferral-ports.ts';
 import type { Cancel } from '../../core/model/ports/host-ports.ts';
 import type { DeferringStore, SendRequest } from '../../core/model/ports/sending-ports.ts';
-import { invalidRequest, problem } from '../../core/model/problems.ts';
+import { problem } from '../../core/model/problems.ts';
 import { sendChoices } from '../../core/model/send-service.ts';
 import type { StoredBytes } from '../../core/model/upload.ts';
 import { requestHash } from '../../core/sender/idempotency.ts';
@@ -27,7 +27,7 @@ export interface SchedulerParts extends Pick<RunParts, 'store' | 'files' | 'gues
   readonly idempotency: DeferringStore;
   readonly sender: {
     /** Makes the checks that `send` makes before it queues the send, and throws the same errors. */
-    check(request: SendRequest): Promise<unknown>;
+    check(request: SendRequest, earlier: readonly Mistake[]): Promise<unknown>;
   };
   readonly uploads: Pick<UploadStore, 'left' | 'assertFit'>;
 }
@@ -65,6 +65,20 @@ export class SendScheduler implements Deferral {
     await this.#running;
   }
 
+  mistakes({ sendAtMs = 0, sendUntilMs = 0 }: SendRequest): readonly Mistake[] {
+    const nowMs = this.#parts.clock.now();
+    const late = 'must not be before `send_at`, nor more than a year after it.';
+    return [
+      ...(sendAtMs <= nowMs ? [{ pointer: '/send_at', message: '`send_at` must be in the future.' }] : []),
+      ...(sendAtMs > nowMs + YEAR_MS
+        ? [{ pointer: '/send_at', message: '`send_at` must be within a year from now.' }]
+        : []),
+      ...(sendUntilMs < sendAtMs || sendUntilMs > sendAtMs + YEAR_MS
+        ? [{ pointer: '/send_until', message: `\`send_until\` ${late}` }]
+        : []),
+    ];
+  }
+
   /**
    * Stores a request, which is sent at its `sendAtMs`. Until a day after `sendUntilMs`, a request with the same
    * `Idempotency-Key` returns the same entry. Also throws `too_many_scheduled`.
@@ -77,8 +91,9 @@ export class SendScheduler implements Deferral {
     const hash = requestHash(request);
     const earlier = idempotency.find(key, clock.now());
     if (earlier !== undefined) return this.#again(earlier, hash);
-    const { sendAtMs, sendUntilMs } = timesOf(request, clock.now(), by.approved !== undefined);
-    if (by.approved === undefined) await sender.check(request);
+    const { sendAtMs = 0, sendUntilMs = 0 } = request;
+    // An approved send was checked when it was held. If its time has passed since, it leaves at once.
+    if (by.approved === undefined) await sender.check(request, this.mistakes(request));
     this.#assertRoom(by.keyId);
     const left = this.#parts.uploads.left(by.keyId, uploads);
     const isPlain = attachments.length + uploads.length === 0;
@@ -207,29 +222,6 @@ export class SendScheduler implements Deferral {
         if (!this.#isClosed) this.#cancelTimer = clock.after(1000, () => this.#look());
       });
   }
-}
-
-/**
- * Returns the times of a send, or throws `invalid_request`. Only an approved send may have a `send_at` in the past: it
- * leaves at once, unless its `send_until` has passed too.
- */
-function timesOf({ sendAtMs = 0, sendUntilMs = 0 }: SendRequest, nowMs: number, isApproved: boolean) {
-  const mistakes = [
-    ...(sendAtMs <= nowMs && !isApproved ? [{ pointer: '/send_at', message: '`send_at` must be in the future.' }] : []),
-    ...(sendAtMs > nowMs + YEAR_MS
-      ? [{ pointer: '/send_at', message: '`send_at` must be within a year from now.' }]
-      : []),
-    ...(sendUntilMs < sendAtMs || sendUntilMs > sendAtMs + YEAR_MS
-      ? [
-          {
-            pointer: '/send_until',
-            message: '`send_until` must not be before `send_at`, nor more than a year after it.',
-          },
-        ]
-      : []),
-  ];
-  if (mistakes.length > 0) throw invalidRequest(mistakes);
-  return { sendAtMs, sendUntilMs };
 }
 
 /**

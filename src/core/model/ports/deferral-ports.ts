@@ -1,3 +1,4 @@
+import type { Mistake } from '../errors.ts';
 import type { KeptFile } from '../kept-file.ts';
 import { problem } from '../problems.ts';
 import type { StoredBytes } from '../upload.ts';
@@ -46,6 +47,10 @@ export interface DueSend {
 /** Makes sends later. A feature offers one; without it, a send that asks for a later time is refused. */
 export interface Deferral {
   /**
+   * Returns the mistakes in the times of a send, none if it asks for no later time. Throws `send_later_unavailable`.
+   */
+  mistakes(request: SendRequest): readonly Mistake[];
+  /**
    * Stores the send. Throws everything that an immediate send throws before it is queued, such as for an unknown
    * recipient or a missing file.
    */
@@ -67,6 +72,12 @@ export class Deferrals implements Deferral {
   /** Makes a feature take over the sends that ask for a later time. */
   takenBy(feature: Deferral): void {
     this.#feature = feature;
+  }
+
+  mistakes(request: SendRequest): readonly Mistake[] {
+    if (request.sendAtMs === undefined) return [];
+    if (this.#feature === undefined) throw problem('send_later_unavailable');
+    return this.#feature.mistakes(request);
   }
 
   async add(request: SendRequest, by: DeferredBy): Promise<DeferredSend> {

@@ -18,7 +18,7 @@ const BEN: Contact = { name: 'Ben', addresses: ['+15550101'], nickname: null, or
 const REACH = {
   keyId: 'k',
   has: () => true,
-  mayRead: (id) => id === 'any;-;+15550100',
+  mayRead: ({ conversation_id: id }) => id === 'any;-;+15550100',
   mayCallBack: () => false,
   noteCallback: () => undefined,
   lists: (address) => address === '+15550100',

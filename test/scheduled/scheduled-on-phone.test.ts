@@ -37,5 +37,20 @@ test('what the phone sends later stands beside it, and is only shown', async () 
       .map(({ id }) => id);
   expect(seen({ scopes: ['send'], read: '*' })).toEqual([]);
   expect(seen({ scopes: ['read', 'send'], read: [ANA] })).toEqual([]);
-  expect(seen({ scopes: ['read', 'send'], read: ['+15550177'] })).toEqual([`phone-${row}`]);
+  const reads = { scopes: ['read', 'send'], read: ['+15550177'] } as const;
+  expect(seen(reads)).toEqual([`phone-${row}`]);
+  expect(service.access.audit.list({ limit: 1, isNewestFirst: true })).toMatchObject([
+    { action: 'read', target: 'any;-;+15550177' },
+  ]);
+});
+
+test('what the phone sends later in two conversations is seen only by those who may read both', async () => {
+  const [one, other] = ['+15550187', '+15550188'];
+  const chat = service.chats.chat(`any;-;${one}`, [one]);
+  const row = service.chats.message({ chat, is_from_me: 1, schedule_type: 2, schedule_state: 2, is_sent: 0 });
+  service.chats.join(service.chats.chat(`any;-;${other}`, [other]), row);
+  const scheduled = (...read: string[]) => service.caller({ scopes: ['read', 'send'], read }).port(SCHEDULED);
+  expect(scheduled(one).list({})).toEqual([]);
+  expect(await codeOf((async () => scheduled(one).get(`phone-${row}`))())).toBe('scheduled_not_found');
+  expect(scheduled(one, other).list({})).toMatchObject([{ id: `phone-${row}` }]);
 });

@@ -35,7 +35,7 @@ function reachOf(list: readonly string[] | undefined): Reach {
   return {
     keyId: 'k',
     has: () => true,
-    mayRead: (id) => readable([id]).length > 0,
+    mayRead: ({ conversation_id: id }) => readable([id]).length > 0,
     mayCallBack: () => false,
     noteCallback: () => undefined,
     lists: () => false,

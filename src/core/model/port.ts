@@ -6,8 +6,8 @@ import { problem } from './problems.ts';
 export interface Reach {
   readonly keyId: string;
   has(scope: Scope): boolean;
-  /** Reports whether the key may read the conversation, or the one-to-one conversation with this address. */
-  mayRead(conversation: string): boolean;
+  /** Reports whether the key may read the row: every conversation that it is in. Records that it has read it if so. */
+  mayRead(row: Pick<Message, 'id' | 'conversation_id'>): boolean;
   /** Reports whether events may be posted to this URL for the key. */
   mayCallBack(url: string): boolean;
   /** Records that something which posts events for the key was registered or removed. */

@@ -136,7 +136,11 @@ function reachOf(key: LimitedKey, { chats, audit, shown }: ReachParts): Reach {
   return {
     keyId,
     has: (scope) => key.stored.scopes.includes(scope),
-    mayRead: (conversation) => chats.has(conversation),
+    mayRead(row) {
+      const readable = chats.rows([row], (one) => one);
+      audit.noteRead(keyId, 'read', new Set(readable.map((one) => one.conversation_id)));
+      return readable.length > 0;
+    },
     mayCallBack: (url) => mayCallBack(key.stored.callback_hosts, url),
     noteCallback: (target, outcome) => audit.note({ keyId, action: 'webhook', target, outcome }),
     lists: (address) => isListedAddress(key.stored, address),

@@ -10,8 +10,8 @@ import type { ScheduledSend } from './scheduled.ts';
 export const SCHEDULED: Port<ScheduledSends> = {
   name: 'scheduled messages',
   narrow(all, key) {
-    const isVisible = ({ source, key_id: keyId, to }: ScheduledSend): boolean =>
-      source === 'phone' ? key.has('read') && key.mayRead(to) : keyId === key.keyId;
+    const isVisible = ({ source, key_id: keyId, message_id: id, to }: ScheduledSend): boolean =>
+      source === 'phone' ? key.has('read') && key.mayRead({ id: id ?? '', conversation_id: to }) : keyId === key.keyId;
     const get = (id: string): ScheduledSend => {
       const entry = all.get(id);
       if (!isVisible(entry)) throw scheduledProblem('scheduled_not_found');

@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Caller } from '../../src/core/model/caller.ts';
+import type { AppError } from '../../src/core/model/errors.ts';
 import type { Scope } from '../../src/core/model/key.ts';
+import { checkBody } from '../../src/core/schema/mistakes.ts';
 import type { KeyChanges } from '../../src/features/access/ports.ts';
+import { keyChangesBody } from '../../src/features/access/schema/key-schema.ts';
 import { AccessSending, ANA, BEN, codeOf, GARDEN } from '../support/access-sending.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -84,6 +87,36 @@ describe('a group of a key that somebody joined', () => {
     const id = idOf(service.caller({ send: [ANA] }));
     expect(() => service.access.keys.change(id, { opens: [JOINED] })).toThrow('`send` does not list this group.');
     expect(service.access.keys.get(id).send).toEqual([ANA]);
+  });
+});
+
+describe('the mistakes in a key are named together', () => {
+  const pointers = (work: () => unknown): unknown => {
+    try {
+      return work();
+    } catch (error) {
+      return (error as AppError).mistakes.map(({ pointer }) => pointer);
+    }
+  };
+
+  test('those in the scopes and lists of a new one', () => {
+    const settings = { read: ['Ana'], send: [ANA, 'Ben'] };
+    const add = () => service.access.keys.add({ name: 'a', preset: undefined, scopes: ['send', 'approve'], settings });
+    expect(pointers(add)).toEqual(['/scopes', '/read/0', '/send/1']);
+  });
+
+  test('those in the lists and the opened groups of a change', () => {
+    const id = idOf(service.caller({ send: [ANA] }));
+    const change = () =>
+      service.access.keys.change(id, { read: ['Ana'], opens: [{ conversation_id: GARDEN, joined: [] }] });
+    expect(pointers(change)).toEqual(['/read/0', '/opens/0']);
+  });
+
+  test('those in the form of opened groups, in words', () => {
+    const checked = checkBody(keyChangesBody, { opens: [1, { conversation_id: 2 }] });
+    expect(checked).toMatchObject({
+      mistakes: Array(3).fill({ message: expect.stringMatching(/^A closed group has/) }),
+    });
   });
 });
 

@@ -5,18 +5,20 @@ import type { AccessList, ListEntry } from '../../core/model/key.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import { invalidRequest } from '../../core/model/problems.ts';
 import { isSameGroup } from './policy.ts';
-import type { KeyChanges } from './ports.ts';
+import type { KeyUpdate } from './ports.ts';
 
 /**
- * Parses the read list and the send list of a key. Throws `invalid_request`, which names every unusable entry. A group
- * that is in the current list keeps its members of then, so that another change of the list does not open it again.
+ * Parses the read list and the send list of a key, and opens groups again. Throws `invalid_request`, which names the
+ * `earlier` mistakes and every unusable entry. A group that is in the current list keeps its members of then, so that
+ * another change of the list does not open it again.
  */
 export function readLists(
   directory: ChatDirectory,
-  { read, send }: KeyChanges,
+  { read, send, opens = [] }: KeyUpdate,
   now: Readonly<Record<'read' | 'send', AccessList>> = { read: [], send: [] },
+  earlier: readonly Mistake[] = [],
 ): { readonly read?: AccessList; readonly send?: AccessList } {
-  const mistakes: Mistake[] = [];
+  const mistakes = [...earlier];
   const entriesOf = (name: 'read' | 'send', given: '*' | readonly string[]): AccessList => {
     if (given === '*') return '*';
     const entries = given.map((text, index) => {
@@ -30,8 +32,13 @@ export function readLists(
     ...(read !== undefined && { read: entriesOf('read', read) }),
     ...(send !== undefined && { send: entriesOf('send', send) }),
   };
+  const list = lists.send ?? now.send;
+  for (const [index, { conversation_id: id }] of opens.entries()) {
+    const message = '`send` does not list this group.';
+    if (groupIn(list, id) === undefined) mistakes.push({ pointer: `/opens/${index}`, message });
+  }
   if (mistakes.length > 0) throw invalidRequest(mistakes);
-  return lists;
+  return opens.length === 0 ? lists : { ...lists, send: opened(list, opens) };
 }
 
 /**
@@ -56,16 +63,8 @@ function entryOf(directory: ChatDirectory, text: string, now: AccessList): ListE
 const groupIn = (list: AccessList, id: string) =>
   list === '*' ? undefined : list.filter((entry) => 'group' in entry).find(({ group }) => isSameGroup(group, id));
 
-/**
- * Adds to groups in a list the people who joined and may stay. Throws `invalid_request` for a group that is not there.
- */
-export function opened(list: AccessList, groups: readonly ClosedGroup[]): AccessList {
-  const mistakes = groups.flatMap(({ conversation_id: id }, index) =>
-    groupIn(list, id) === undefined
-      ? [{ pointer: `/opens/${index}`, message: '`send` does not list this group.' }]
-      : [],
-  );
-  if (mistakes.length > 0) throw invalidRequest(mistakes);
+/** Adds to groups in a list the people who joined and may stay. */
+function opened(list: AccessList, groups: readonly ClosedGroup[]): AccessList {
   if (list === '*') return list;
   return list.map((entry) => {
     if (!('group' in entry)) return entry;

@@ -17,8 +17,7 @@ import { type AccessList, LIMITED_KEY, MAX_WAIT_S, SCOPES, type Scope } from '..
 import { OWNER } from '../../core/model/owner.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { Cancel, Clock } from '../../core/model/ports/host-ports.ts';
-import { invalidRequest } from '../../core/model/problems.ts';
-import { opened, readLists, shownList } from './key-lists.ts';
+import { readLists, shownList } from './key-lists.ts';
 import { LimitedKey } from './limited-key.ts';
 import { closedGroups, mayRead, maySend } from './policy.ts';
 import type { KeyStore, KeyUpdate, NewKey, StoredKey } from './ports.ts';
@@ -110,8 +109,8 @@ export class KeyRing {
     const defaults = preset === undefined ? { scopes: [], approval: 'always' as const } : PRESETS[preset];
     const scopes = SCOPES.filter((scope) => (given ?? [...defaults.scopes]).includes(scope));
     const mistake = mistakeIn(scopes);
-    if (mistake !== undefined) throw invalidRequest([{ pointer: '/scopes', message: mistake }]);
-    const lists = readLists(this.#parts.directory, settings);
+    const mistakes = mistake === undefined ? [] : [{ pointer: '/scopes', message: mistake }];
+    const lists = readLists(this.#parts.directory, settings, undefined, mistakes);
     const nowMs = clock.now();
     let id = newId();
     while (this.#keys.has(id)) id = newId();
@@ -140,12 +139,11 @@ export class KeyRing {
     return { ...this.#record(stored), key: secret };
   }
 
-  change(id: string, { opens = [], ...changes }: KeyUpdate): KeyRecord {
+  change(id: string, changes: KeyUpdate): KeyRecord {
     const key = this.#existing(id);
-    const { caps, read: _read, send: _send, ...others } = changes;
+    const { caps, read: _read, send: _send, opens: _opens, ...others } = changes;
     const lists = readLists(this.#parts.directory, changes, key.stored);
-    const send = opened(lists.send ?? key.stored.send, opens);
-    this.#update(key, { ...key.stored, ...others, ...lists, send, caps: { ...key.stored.caps, ...caps } }, 'changed');
+    this.#update(key, { ...key.stored, ...others, ...lists, caps: { ...key.stored.caps, ...caps } }, 'changed');
     return this.#record(key.stored);
   }
 

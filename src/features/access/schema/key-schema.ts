@@ -21,7 +21,11 @@ import { keyUseSchema } from './key-use-schema.ts';
 const MAX_ENTRIES = 200;
 const MAX_CALLBACK_HOSTS = 20;
 const caps = z.object({ per_minute: z.int(), per_day: z.int(), new_contacts_per_day: z.int() });
-const closedGroup = z.object({ conversation_id: z.string(), joined: z.array(z.string()).readonly() });
+const AS_CLOSED = { error: 'A closed group has `conversation_id` and `joined`, a list of addresses.' };
+const closedGroup = z.object(
+  { conversation_id: z.string(AS_CLOSED), joined: z.array(z.string(AS_CLOSED), AS_CLOSED).readonly() },
+  AS_CLOSED,
+);
 const access = z.union([z.literal('*'), z.array(z.string()).readonly()]);
 
 /** A key without its secret (decision L1). */

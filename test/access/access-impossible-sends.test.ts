@@ -40,3 +40,21 @@ describe('a send that can only fail', () => {
     }
   });
 });
+
+test('equal requests are one held send, however much longer the checks of one take', async () => {
+  const caller = service.caller({ approval: 'always' });
+  const check = service.sender.check.bind(service.sender);
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  let isSecond = false;
+  service.sender.check = async (...given) => {
+    if (isSecond) await released;
+    isSecond = true;
+    return check(...given);
+  };
+  const first = service.hold(caller);
+  const second = service.hold(caller);
+  const { id } = await first;
+  release();
+  expect((await second).id).toBe(id);
+});

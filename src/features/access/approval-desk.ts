@@ -44,6 +44,8 @@ export interface Holding {
   readonly hasKey: boolean;
   /** Time at which the request's line in the audit log was written, in Unix milliseconds. */
   readonly askedMs: number;
+  /** Throws if the send can only fail. */
+  readonly check: () => Promise<void>;
 }
 
 type DeskCore = SendingCore & Pick<Core, 'uploads'>;
@@ -190,6 +192,7 @@ export class ApprovalDesk {
     const { store, audit, check, onHeld } = this.#parts;
     const { keyId, destination, text, files: given, askedMs } = holding;
     this.#assertRoom(keyId);
+    await holding.check();
     const id = randomUUID();
     const { attachments, uploads = [] } = given;
     const left = this.#core.uploads.left(keyId, uploads);
@@ -197,7 +200,7 @@ export class ApprovalDesk {
     const createdMs = Math.max(host.clock.now(), askedMs);
     const approval = newApproval(holding, { id, attachments: held, createdMs, textHmac: audit.hmac(text) });
     try {
-      // The key may have been revoked or changed during the copy, and other files stored.
+      // The key may have been revoked or changed since, and other files stored.
       check(keyId, destination.to, destination.members);
       this.#assertRoom(keyId);
       this.#core.uploads.assertFit(held, keyId, uploads);

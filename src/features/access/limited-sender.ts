@@ -123,11 +123,10 @@ export class LimitedSender implements CallerSender {
     const { id, requestHash, hasKey } = ask;
     const keyId = this.#key.stored.id;
     try {
-      // What can only fail is not put to the owner.
-      await this.#parts.sends.check(request, destination.to);
       const options = sendOptions(request);
       const asked = { ask: id, requestHash, hasKey, askedMs };
-      const held = await this.#parts.desk.hold({ keyId, destination, text, files, options, ...asked });
+      const check = (): Promise<void> => this.#parts.sends.check(request, destination.to);
+      const held = await this.#parts.desk.hold({ keyId, destination, text, files, options, ...asked, check });
       return heldAnswer(held);
     } catch (error) {
       this.#parts.audit.noteRefusal(keyId, problemCode(error), destination.to);

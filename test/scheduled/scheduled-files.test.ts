@@ -107,7 +107,8 @@ test('an approved send that could not be stored is scheduled with its files at t
   await service.access.start();
   service.scheduler.start();
   await service.clock.advance(HOUR);
-  // Reading copies from the disk takes real time.
+  // Reading copies from the disk takes real time, and the send must begin before its time is over.
+  await eventually(() => expect(service.texts()).toContain('hello'));
   await eventually(async () => {
     await service.clock.advance(1000);
     await idle();

@@ -103,7 +103,9 @@ test('a scheduled send whose parts were all handed over is sent, although Messag
     { keyId: 'owner' },
   );
   service.scheduler.start();
-  // Reading the copy from the disk takes real time.
+  await pass(MINUTE);
+  // Reading the copy from the disk takes real time, and the send must begin before its time is over.
+  await eventually(() => expect(service.texts()).toContain('see the file'));
   await eventually(async () => {
     await pass(MINUTE);
     expect(service.scheduled.get(id).state).toBe('sent');

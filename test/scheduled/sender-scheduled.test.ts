@@ -220,7 +220,9 @@ describe('a scheduled send', () => {
       if ('attachment' in part.content) contents.push(readFileSync(part.content.attachment, 'utf8'));
       return usual(part, signal);
     };
-    // Reading copies from the disk takes real time.
+    await pass(MINUTE);
+    // Reading copies from the disk takes real time, and the send must begin before its time is over.
+    await eventually(() => expect(service.texts()).toContain('later'));
     await eventually(async () => {
       await pass(MINUTE);
       expect(now(entry).state).toBe('sent');
@@ -346,6 +348,8 @@ describe('under a limited key', () => {
     await restart();
     await pass(2 * DAY - MINUTE);
     expect(service.texts()).toEqual([]);
+    await pass(MINUTE);
+    await eventually(() => expect(service.texts()).toContain('May I?'));
     await eventually(async () => {
       await pass(MINUTE);
       expect(now(held)).toMatchObject({ state: 'sent' });

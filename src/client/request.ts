@@ -1,4 +1,5 @@
 import type { Capabilities } from '../core/model/capabilities.ts';
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from '../core/model/idempotency-key.ts';
 import { CAPABLE_MEMBERS } from '../core/model/send-service.ts';
 import type { StatusReport } from '../core/model/status.ts';
 import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
@@ -135,7 +136,13 @@ export class Requests {
       ...more,
     };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
-    if (idempotencyKey !== undefined) headers['Idempotency-Key'] = latin1Header(idempotencyKey);
+    if (idempotencyKey !== undefined) {
+      // Neither transport could send such a header, and their errors do not say that nothing was sent.
+      if (!IDEMPOTENCY_KEY.test(idempotencyKey)) {
+        throw new PosternError(400, { code: 'invalid_request', status: 400, detail: IDEMPOTENCY_KEY_RULE });
+      }
+      headers['Idempotency-Key'] = idempotencyKey;
+    }
     const isSend = method === 'POST' && path === 'messages';
     if (isSend) await this.#assertCapable(body);
     const request = {

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Message, PosternClient, type PosternError } from '../../src/client/postern-client.ts';
+import { exitCodeOf } from '../../src/core/cli/exit-codes.ts';
+import { mayHaveSent } from '../../src/core/cli/failed-send.ts';
 import { SimulatedMac } from '../../src/features/simulator/mac.ts';
 import { KEY, Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -59,6 +61,14 @@ describe('the typed client over the Unix socket', () => {
     const webhook = await client.addWebhook({ url: 'http://127.0.0.1:9/', events: ['message.sent'] });
     await client.removeWebhook(webhook.id);
     expect(await client.webhooks()).toEqual([]);
+  });
+
+  test('says that nothing was sent if the idempotency key is no header', async () => {
+    for (const idempotencyKey of ['a\nb', 'a\0', '', 'ключ', 'x'.repeat(256)]) {
+      const error = await failure(client.send({ recipient: '+15550100', body: 'never', idempotencyKey }));
+      const { code } = error;
+      expect([code, mayHaveSent(error), exitCodeOf(error)]).toEqual(['invalid_request', false, 65]);
+    }
   });
 
   test('listens, and continues without a gap when the service was killed', async () => {

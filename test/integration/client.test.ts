@@ -134,6 +134,12 @@ describe('the client, against others', () => {
     const server = createServer((request) => request.socket.destroy());
     const url = await listeningAt(server);
     expect(await failure(new PosternClient({ url, key: KEY }).status())).toMatchObject({ code: 'connection_lost' });
+    const plain = createServer();
+    const encrypted = (await listeningAt(plain)).replace('http:', 'https:');
+    expect(await failure(new PosternClient({ url: encrypted, key: KEY }).status())).toMatchObject({
+      code: 'unreachable',
+    });
+    plain.close();
     server.close();
   });
 });

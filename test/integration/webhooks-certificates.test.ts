@@ -5,6 +5,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PosternClient } from '../../src/client/postern-client.ts';
 import { certificatesIn } from '../../src/core/runtime/certificates.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Poster } from '../../src/core/webhooks/poster.ts';
@@ -47,6 +48,11 @@ async function post(caFile: string) {
   poster.close();
   return { outcome, error };
 }
+
+test('the client says of a service whose certificate it does not trust that it was not reached', async () => {
+  const client = new PosternClient({ url: `https://127.0.0.1:${server.port}`, key: 'a key' });
+  await expect(client.status()).rejects.toMatchObject({ code: 'unreachable' });
+});
 
 describe('a receiver of an own authority', () => {
   test('is trusted with the certificate of that authority', async () => {

@@ -1,3 +1,7 @@
+/** What a client's `Idempotency-Key` must match, and the sentence for one that does not (decision D9). */
+export const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
+export const IDEMPOTENCY_KEY_RULE = 'The header `Idempotency-Key` must be 1 to 255 printable ASCII characters.';
+
 /** Identifies a send that must happen at most once (decision D9). */
 export interface IdempotencyKey {
   /**

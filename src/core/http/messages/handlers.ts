@@ -1,4 +1,5 @@
 import type { Mistake } from '../../model/errors.ts';
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from '../../model/idempotency-key.ts';
 import type { CallerSender, SendAnswer } from '../../model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../../model/problems.ts';
 import { MAX_ATTACHMENTS } from '../../model/upload.ts';
@@ -104,9 +105,8 @@ async function readSend(exchange: Exchange, body: unknown) {
 
 /** Returns the mistakes in an Idempotency-Key (decision D9). */
 function headerMistakes(idempotencyKey: string | undefined): readonly Mistake[] {
-  if (idempotencyKey === undefined || /^[\x20-\x7e]{1,255}$/.test(idempotencyKey)) return [];
-  const message = 'The header `Idempotency-Key` must be 1 to 255 printable ASCII characters.';
-  return [{ pointer: 'Idempotency-Key', message }];
+  if (idempotencyKey === undefined || IDEMPOTENCY_KEY.test(idempotencyKey)) return [];
+  return [{ pointer: 'Idempotency-Key', message: IDEMPOTENCY_KEY_RULE }];
 }
 
 /** Checks the files at the paths in the body's `attachments`. The pointers of the mistakes refer to the body. */

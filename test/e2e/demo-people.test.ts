@@ -127,6 +127,27 @@ describe('the people of the demo', () => {
     expect((await messages()).map((one) => one.id)).not.toContain(id);
   });
 
+  test('change no message that does not exist, and say so', async () => {
+    for (const words of [
+      ['edit', '99999', 'x'],
+      ['unsend', '99999'],
+      ['delete', '99999'],
+      ['read', '99999'],
+    ]) {
+      expect(await on(...words)).toMatchObject({
+        exitCode: 65,
+        stdout: '',
+        stderr: expect.stringContaining('there is no row 99999'),
+      });
+    }
+  });
+
+  test('are started by the command that is named where there is no demo', async () => {
+    const { exitCode, stderr } = await postern(['demo', 'say', '+15550100', 'hi', '--dir', join(root, 'none')]);
+    expect(exitCode).toBe(78);
+    expect(stderr).toMatch(/^There is no configuration at .*\nStart the demo first: postern demo\n$/);
+  });
+
   test('answer ping, and let a message fail on request', async () => {
     const send = (text: string) => postern(['send', '+15550100', text, '--config-dir', folder]);
     await done('fail');

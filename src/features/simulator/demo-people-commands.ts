@@ -139,11 +139,8 @@ async function sendCommand(options: PeopleOptions, context: ClientContext, comma
 }
 
 /** Returns the demo's folder. Finds it in the same way as `postern demo`. */
-function folderOptions(
-  { dir, configDir }: DemoOptions,
-  { environment }: ClientContext,
-): { readonly configDir: string } {
-  return { configDir: dir === undefined ? demoFolder(configDir, environment) : resolve(dir) };
+function folderOptions({ dir, configDir }: DemoOptions, { environment }: ClientContext) {
+  return { configDir: dir === undefined ? demoFolder(configDir, environment) : resolve(dir), demo: true };
 }
 
 function attachmentOf(given: string): { readonly name: string; readonly bytes: number; readonly path: string } {

@@ -67,6 +67,7 @@ export class Messages {
   async perform(command: Command, signal: AbortSignal = NEVER): Promise<unknown> {
     const database = this.#database;
     const nowMs = this.#parts.clock.now();
+    if ('row' in command && database.guid(command.row) === '') throw new Error(`there is no row ${command.row}`);
     switch (command.do) {
       case 'send':
         return this.#host.event(EVENT_LIMIT_MS.send, signal, () => this.send(command));

@@ -32,6 +32,7 @@ test.each([
   ['config chekc', 'there is no command config chekc. Did you mean check?'],
   ['version', 'there is no command version. Did you mean --version?'],
   ['xyzzy', 'there is no command xyzzy.'],
+  ['messages ', "command-argument value '' is invalid for argument 'conversation'. It is empty."],
   ['messages --limt 3', "unknown option '--limt' (Did you mean --limit?)."],
   ['--demo status', '--demo is an option of a command, and goes after it: postern status --demo'],
   ['approvals --demo list', '--demo is an option of a command, and goes after it: postern approvals list --demo'],

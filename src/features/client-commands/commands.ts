@@ -77,7 +77,7 @@ function declareLists(program: ProgramCommand): void {
     .asks(async () => (await import('./conversations-command.ts')).conversations);
   connected(program.command('messages'))
     .description('List the newest messages, oldest at the top. With --json the newest comes first.')
-    .argument('[conversation]', 'the conversation: its id, address or name')
+    .argument('[conversation]', 'the conversation: its id, address or name', nonEmpty)
     .option('--since <time>', `only messages from then on: ${SINCE_FORMS}`, (value) =>
       sinceTime(value, systemClock.now()),
     )

@@ -122,6 +122,22 @@ describe('a backup', () => {
     expect(readFileSync(file).subarray(0, 15).toString()).toBe('SQLite format 3');
   });
 
+  test('never replaces a folder, or anything else that is no file', async () => {
+    const folder = join(root, 'folder');
+    mkdirSync(folder);
+    const pipe = join(root, 'pipe');
+    spawnSync('mkfifo', [pipe]);
+    for (const path of [folder, pipe]) {
+      for (const options of [[], ['--force']]) {
+        expect(await run('backup', path, ...options)).toEqual({
+          exitCode: 1,
+          stdout: '',
+          stderr: `No backup was written: ${path} is not a file.\n  Name another file.\n`,
+        });
+      }
+    }
+  });
+
   test('never replaces a file of the service, and names the faults of the configuration', async () => {
     const own = await run('backup', join(service.configFolder, 'state.db'), '--force');
     expect(own).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is a file of the service itself') });

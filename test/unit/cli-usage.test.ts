@@ -63,6 +63,25 @@ test('each command that takes free text says how to write one that begins with a
   }
 });
 
+test('no argument may be empty but a text, a path of the doctor, and what export refuses', () => {
+  const program = declareProgram(CONTEXT, async () => {});
+  const commands = program.commands.flatMap((one) => [one, ...one.commands]);
+  const isTaken = ({ parseArg }: { readonly parseArg?: (value: string, before: never) => unknown }): boolean => {
+    try {
+      parseArg?.('', undefined as never);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const taken = commands.flatMap((command) =>
+    command.registeredArguments
+      .filter((argument) => !argument.variadic && isTaken(argument))
+      .map((argument) => `${command.name()} ${argument.name()}`),
+  );
+  expect(taken).toEqual(['send text', 'check-database path', 'say text', 'export folder']);
+});
+
 test('a mistake is printed without what controls a terminal', async () => {
   expect((await postern(['\x1b[2J\u202e'])).stderr).toContain('there is no command [2J.');
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { HostContext } from '../../core/cli/client-context.ts';
 import { EXIT, type FolderOptions, folderOf } from '../../core/cli/context.ts';
@@ -32,7 +32,11 @@ export function backupCommand(file: string, options: BackupOptions, context: Hos
         hint: 'Name another file.',
       });
     }
-    if (options.force !== true && existsSync(path)) {
+    const existing = statSync(path, { throwIfNoEntry: false });
+    if (existing?.isFile() === false) {
+      throw new AppError('backup_misplaced', `${path} is not a file.`, { hint: 'Name another file.' });
+    }
+    if (options.force !== true && existing !== undefined) {
       throw new AppError('backup_exists', `${path} already exists.`, { hint: '--force replaces it.' });
     }
     assertRestored(folder);

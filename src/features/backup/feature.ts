@@ -1,5 +1,4 @@
-import { Argument } from 'commander';
-import { SERVICE_COMMANDS } from '../../core/cli/declaration.ts';
+import { nonEmpty, SERVICE_COMMANDS } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 
 /** Writes the configuration and the state to one file, and restores them. Each feature says what must not survive. */
@@ -10,7 +9,7 @@ export const backup = feature({
       .command('backup')
       .helpGroup(SERVICE_COMMANDS)
       .description('Write the configuration and the state to one file. The service may keep running.')
-      .addArgument(new Argument('<file>', 'the file to write'))
+      .argument('<file>', 'the file to write', nonEmpty)
       .option('--force', 'replace the file if it exists')
       .option('--demo', 'the configuration of postern demo')
       .examples('postern backup ~/postern.backup')
@@ -19,7 +18,7 @@ export const backup = feature({
       .command('restore')
       .helpGroup(SERVICE_COMMANDS)
       .description('Replace the configuration and the state with those of a backup. The service must be stopped.')
-      .addArgument(new Argument('<file>', 'a file that postern backup wrote'))
+      .argument('<file>', 'a file that postern backup wrote', nonEmpty)
       .option('--force', 'replace an existing configuration and state')
       .option('--demo', 'the configuration of postern demo')
       .examples('postern restore ~/postern.backup')

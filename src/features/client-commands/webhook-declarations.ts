@@ -55,7 +55,7 @@ export function declareWebhookCommands(program: ProgramCommand): void {
 function declareSettings(webhooks: ProgramCommand): void {
   settings(connected(webhooks.command('add')))
     .description('Register a webhook. It receives events from now on.')
-    .argument('<url>', 'the URL that events are posted to')
+    .argument('<url>', 'the URL that events are posted to', nonEmpty)
     .option('--paused', 'deliver nothing until it is resumed')
     .examples(
       'postern webhooks add http://127.0.0.1:8080/hook --event message.received',

@@ -33,6 +33,10 @@ test.each([
   ['version', 'there is no command version. Did you mean --version?'],
   ['xyzzy', 'there is no command xyzzy.'],
   ['messages ', "command-argument value '' is invalid for argument 'conversation'. It is empty."],
+  [
+    'webhooks edit 3f2a --no-secret --secret-file new',
+    "option '--no-secret' cannot be used with option '--secret-file <file>'.",
+  ],
   ['messages --limt 3', "unknown option '--limt' (Did you mean --limit?)."],
   ['--demo status', '--demo is an option of a command, and goes after it: postern status --demo'],
   ['approvals --demo list', '--demo is an option of a command, and goes after it: postern approvals list --demo'],

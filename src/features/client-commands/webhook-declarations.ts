@@ -68,7 +68,7 @@ function declareSettings(webhooks: ProgramCommand): void {
     .argument('<webhook>', ID, nonEmpty)
     .option('--to <url>', 'the URL that events are posted to', nonEmpty)
     .option('--no-name', 'remove the name')
-    .option('--no-secret', 'remove the secret: deliveries are not signed')
+    .addOption(new Option('--no-secret', 'remove the secret: deliveries are not signed').conflicts('secretFile'))
     .option('--remove-header <name>', 'remove this header; may be repeated', gathered)
     .option('--no-filter', 'remove the filter: events of all conversations and senders')
     .examples(

@@ -1,5 +1,6 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -120,6 +121,8 @@ describe('an upload of a limited key', () => {
 
 describe('the command line', () => {
   const work = mkdtempSync(join(tmpdir(), 'postern-files-'));
+  const keyFile = join(work, 'key.txt');
+  beforeAll(() => writeFileSync(keyFile, KEY));
   afterAll(() => rmSync(work, { recursive: true, force: true }));
   const run = (args: readonly string[], more: readonly string[] = []) =>
     postern(['--config-dir', fixture.service.configFolder, ...args, ...more], { cwd: work });
@@ -135,8 +138,6 @@ describe('the command line', () => {
   });
 
   test('sends a file to a service that it only knows the URL of, and never twice with the same key', async () => {
-    const keyFile = join(work, 'key.txt');
-    writeFileSync(keyFile, KEY);
     writeFileSync(join(work, 'far.txt'), 'far away');
     const url = ['--url', fixture.service.url.replace('/api/v1', ''), '--key-file', keyFile];
     const send = ['send', ANA, '--attach', 'far.txt', '--idempotency-key', 'far', ...url];
@@ -163,6 +164,33 @@ describe('the command line', () => {
       exitCode: 65,
       stderr: expect.stringContaining('no such attachment'),
     });
+  });
+
+  test('keeps no part of an attachment whose other part never comes', async () => {
+    const server = createServer((_request, response) => {
+      const disposition = "attachment; filename*=UTF-8''photo.jpg";
+      response.writeHead(200, { 'content-length': 100, 'content-disposition': disposition });
+      response.write('part', () => response.destroy());
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const get = [
+      'attachments',
+      'get',
+      '1',
+      '--out',
+      'part',
+      '--url',
+      `http://127.0.0.1:${port}`,
+      '--key-file',
+      keyFile,
+    ];
+    expect(await postern(get, { cwd: work })).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('part could not be written'),
+    });
+    server.close();
+    expect(existsSync(join(work, 'part'))).toBe(false);
   });
 
   test('names a file that cannot be read', async () => {

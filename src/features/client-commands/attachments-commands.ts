@@ -1,4 +1,5 @@
-import { createWriteStream } from 'node:fs';
+import { rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { AttachmentContent, AttachmentForm } from '../../client/postern-client.ts';
 import { EXIT } from '../../core/cli/context.ts';
@@ -44,13 +45,20 @@ function formOf(as: GetOptions['as'], max: number | undefined): AttachmentForm {
 async function save({ name, content }: AttachmentContent, path: string | undefined): Promise<string> {
   const target = path ?? safeFileName(name).replace(/^-/, '_');
   try {
-    await pipeline(content, createWriteStream(target, { flags: 'wx', mode: 0o600 }));
+    const file = await open(target, 'wx', 0o600);
+    try {
+      await pipeline(content, file.createWriteStream());
+    } catch (error) {
+      // A part would pass for the whole, and be in the way of the next try.
+      rmSync(target, { force: true });
+      throw error;
+    }
     return target;
   } catch (error) {
     const code = errorCode(error);
     if (code === 'EEXIST') {
       throw new Refusal(EXIT.failed, `${target} already exists. Nothing was written.`, 'Name another file with --out.');
     }
-    throw new Refusal(EXIT.failed, `${target} could not be written completely (${code ?? 'the connection broke'}).`);
+    throw new Refusal(EXIT.failed, `${target} could not be written (${code ?? 'the connection broke'}).`);
   }
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { parseMembership } from '../../src/features/fleet/protocol/membership.ts';
@@ -130,6 +130,16 @@ describeWithNats('setting a fleet up', () => {
     expect(key).toMatch(/^[0-9a-f]{32}$/);
     expect(await keyOf(dir)).toBe(key);
     expect(await keyOf(other)).not.toBe(key);
+  });
+
+  test('a fleet whose files could not all be written is made by the next try', async () => {
+    const dir = join(temporaryFolder(), 'fleet');
+    const init = ['fleet', 'init', '--dir', dir, '--server', '127.0.0.1:4222'];
+    mkdirSync(join(dir, 'hub.line'), { recursive: true });
+    expect((await postern(init)).code).not.toBe(0);
+    rmdirSync(join(dir, 'hub.line'));
+    expect((await postern(init)).code).toBe(0);
+    expect((await postern(init)).code).toBe(65);
   });
 
   test('a Mac joins whose configuration says that it is in no fleet', async () => {

@@ -220,11 +220,11 @@ export class FleetFolder {
     ];
     const systemUser = { nkey: publicKey(system), permissions: SYSTEM_RIGHTS };
     replaceFile(join(this.path, 'server', USERS_FILE), usersConfig(users, systemUser));
-    for (const [file, content] of [[RECORD, this.#record] as const, [SECRETS, this.#secrets] as const]) {
-      replaceFile(join(this.path, file), `${JSON.stringify(content, null, 2)}\n`);
-    }
+    replaceFile(join(this.path, SECRETS), `${JSON.stringify(this.#secrets, null, 2)}\n`);
     const line = membershipLine({ member: undefined, servers, seed: hub, ca: this.authority, keys });
     replaceFile(this.hubLine, `${line}\n`);
+    // Last: once it is there, no other fleet is made in this folder.
+    replaceFile(join(this.path, RECORD), `${JSON.stringify(this.#record, null, 2)}\n`);
   }
 }
 

@@ -83,6 +83,13 @@ describe('the room for files', () => {
     expect(await codeOf(service.send(service.caller({ approval: 'always' }), { attachments: [photo] }))).toBe('none');
   });
 
+  test.each(['scheduled', 'held'])('is not asked of a %s send without files, also if exceeded', async (how) => {
+    await occupy(service.owner, 1_000_000_001);
+    const caller = how === 'held' ? service.caller({ approval: 'always' }) : service.owner;
+    const request = how === 'held' ? {} : scheduled();
+    expect(await codeOf(service.send(caller, { ...request, attachments: [] }))).toBe('none');
+  });
+
   test('counts an upload once while it is scheduled', async () => {
     await occupy(service.owner, 999_999_990);
     const uploads = service.uploads.of('owner');

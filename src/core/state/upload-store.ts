@@ -93,7 +93,8 @@ export class UploadStore {
 
   /** Throws `storage_full` if these copies, of `uploads` or other files, take more than the key may still store. */
   assertFit(copies: readonly KeptFile[], keyId: string, uploads?: readonly UploadedFile[]): void {
-    if (total(copies) > this.left(keyId, uploads)) throw problem('storage_full');
+    // Nothing is left while the room is exceeded, as for a moment after copies have replaced uploads.
+    if (total(copies) > Math.max(0, this.left(keyId, uploads))) throw problem('storage_full');
   }
 
   of(keyId: string): Uploads {

@@ -100,6 +100,26 @@ describe('sending one delivery again', () => {
     expect(fixture.dispatcher.deliveries(id)[0]).toMatchObject({ id: wanted?.id, outcome: 'delivered', attempts: 1 });
   });
 
+  test('counts as its delivery, also if it succeeds while a replay of it fails', async () => {
+    const fixture = new WebhookFixture([]);
+    const receiver = await newReceiver((response) => void response.writeHead(503).end());
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(1, 1);
+    await eventually(() => expect(fixture.dispatcher.status(id)).toMatchObject({ row_id: 1, dropped: 1 }));
+    let fail = (): void => undefined;
+    receiver.answerWith((response) => {
+      fail = () => void response.writeHead(503).end();
+    });
+    fixture.dispatcher.replay(id, 'dropped');
+    await eventually(() => expect(receiver.deliveries).toHaveLength(2));
+    receiver.answerWith((response) => void response.end());
+    const [dropped] = fixture.dispatcher.deliveries(id);
+    expect(await fixture.dispatcher.resend(id, dropped?.id ?? '')).toMatchObject({ delivered: true });
+    fail();
+    await eventually(() => expect(fixture.dispatcher.deliveries(id)).toHaveLength(3));
+    expect(fixture.dispatcher.status(id).dropped).toBe(0);
+  });
+
   test('is refused for a test, for a row that is gone, and for what was never delivered', async () => {
     const fixture = new WebhookFixture();
     const receiver = await newReceiver();

@@ -60,6 +60,8 @@ export class DroppedReplay {
         : await deliver(entry);
     if (!handled.isDone) return;
     store.endReplayed(id, dropped, handled.record?.outcome === 'dropped');
-    if (handled.record !== undefined) progress.note(id, offset(), handled.record);
+    if (handled.record === undefined) return;
+    // Without its position: what was dropped again is still stored, unless a resend has delivered it meanwhile.
+    progress.note(id, offset(), { ...handled.record, position: undefined });
   }
 }

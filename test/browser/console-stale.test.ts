@@ -177,6 +177,20 @@ describe('a view that stays open', () => {
     await undo();
   });
 
+  inBrowser('keeps the settings that it cannot read again', async () => {
+    const { page, complaints } = there();
+    await signIn(there().key, '#/settings');
+    await page.locator('#s-server').waitFor();
+    await page.route('**/api/v1/config', (route) => route.fulfill({ status: 503, json: { detail: 'Not now.' } }));
+    const again = page.waitForResponse('**/api/v1/config');
+    await pass(MINUTE_MS / 2);
+    await again;
+    await pass(1000);
+    expect(await page.locator('#s-server').count()).toBe(1);
+    await page.unroute('**/api/v1/config');
+    complaints.splice(0);
+  });
+
   inBrowser('lists no key beside a conversation that was revoked, and no send that was cancelled', async () => {
     const { page } = there();
     const { id = '' } = await ask('keys', { name: 'spy', preset: 'reader', read: '*' });

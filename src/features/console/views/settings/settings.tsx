@@ -35,7 +35,9 @@ const current = signal('');
 async function read(options?: Asked): Promise<void> {
   const status = await call<StatusReport>('status', options);
   newestStatus.value = status;
-  last.value = { status, config: mayOwn('getConfig') ? await readConfig(options) : undefined };
+  const config = mayOwn('getConfig') ? await readConfig(options) : undefined;
+  // What could not be read again stays.
+  last.value = { status, config: config ?? last.value?.config };
   setTimeout(markSection);
 }
 

@@ -35,13 +35,14 @@ async function change<Answer>(glob: string, changed: (answer: Answer) => unknown
   return () => page.unroute(glob);
 }
 
-/** Answers the requests for a list with one page, and the request for the page after it with another. */
-async function twoPages(glob: string, first: readonly object[], second: readonly object[]): Promise<void> {
-  await there().page.route(glob, (route) =>
-    route.request().url().includes('cursor=')
-      ? route.fulfill({ json: second })
-      : route.fulfill({ json: first, headers: { link: `<${route.request().url()}&cursor=2>; rel="next"` } }),
-  );
+/** Answers the requests for a list with one page, and the request for the page after it with another or a refusal. */
+async function twoPages(glob: string, first: readonly object[], second: readonly object[] | number): Promise<void> {
+  await there().page.route(glob, (route) => {
+    if (!route.request().url().includes('cursor=')) {
+      return route.fulfill({ json: first, headers: { link: `<${route.request().url()}&cursor=2>; rel="next"` } });
+    }
+    return route.fulfill(typeof second === 'number' ? { status: second, json: {} } : { json: second });
+  });
 }
 
 const goTo = (hash: string) => there().page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
@@ -316,5 +317,15 @@ describe('the console says that there is nothing', () => {
     await page.getByRole('button', { name: 'Unread' }).click();
     await page.locator('#conversation-list a', { hasText: '50@example.com' }).waitFor();
     await page.unroute('**/api/v1/conversations?*');
+  });
+
+  inBrowser('also where a hub refuses the page after its last one', async () => {
+    const { page, complaints } = there();
+    await twoPages('**/api/v1/conversations?*', [], 400);
+    await signIn(there().key, '#/messages');
+    await page.getByRole('button', { name: 'Unread' }).click();
+    await page.getByRole('heading', { name: 'Nothing new' }).waitFor({ timeout: 5000 });
+    await page.unroute('**/api/v1/conversations?*');
+    complaints.splice(0);
   });
 });

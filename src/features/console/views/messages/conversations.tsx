@@ -9,7 +9,7 @@ import type { Message } from '../../../../core/model/message.ts';
 import { ConversationRow } from '../../parts/conversation-row.tsx';
 import { CodeLine, Empty, moveRow } from '../../parts/parts.tsx';
 import { noteSeen, onSeenElsewhere, showUnread, unseenIn } from '../../parts/seen.ts';
-import { type AnswerPage, pageOf } from '../../service/api.ts';
+import { type AnswerPage, pageOf, statusOf } from '../../service/api.ts';
 import { nameOf, newestConversations, noteConversations } from '../../service/directory.ts';
 import { currentRoute, pathOfConversation } from '../../service/route.ts';
 import { commandOf, may } from '../../service/service.ts';
@@ -121,8 +121,9 @@ async function showMore(): Promise<void> {
       items.value = [...(items.peek() ?? []), ...added(page.items)];
       countListed();
     }
-  } catch {
-    // The next scroll tries again to load this page.
+  } catch (error) {
+    // A hub refuses the page after its last one. The next scroll tries again to load any other.
+    if (statusOf(error) === 400) next.value = undefined;
   }
   isLoading = false;
 }

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Conversation } from '../../src/core/model/conversation.ts';
@@ -40,4 +43,23 @@ test('conversations --unread lists those alone, with how many and the newest tex
 test('conversations --unread is empty when everything was read', async () => {
   fixture.sqlite.exec('UPDATE message SET is_read = 1');
   expect(await unread()).toEqual({ exitCode: 0, stdout: '', stderr: 'Nothing is unread.\n' });
+});
+
+test('conversations --unread asks a hub for no more than the 1,000 conversations that it lists', async () => {
+  const hub = createServer((request, response) => {
+    const { searchParams } = new URL(request.url ?? '', 'http://hub');
+    const limit = Number(searchParams.get('limit'));
+    const isBeyond = Number(searchParams.get('offset')) + limit > 1000;
+    const rows = Array.from({ length: limit }, () => ({ participants: [], details: { unread_count: 0 } }));
+    response
+      .writeHead(isBeyond ? 400 : 200, { 'content-type': isBeyond ? 'application/problem+json' : 'application/json' })
+      .end(JSON.stringify(isBeyond ? { code: 'invalid_request', status: 400, detail: 'Too far.' } : rows));
+  }).listen(0, '127.0.0.1');
+  await once(hub, 'listening');
+  const url = `http://127.0.0.1:${(hub.address() as AddressInfo).port}`;
+  const args = ['conversations', '--unread', '--json', '--url', url];
+  const ended = await postern(args, { env: { POSTERN_API_KEY: 'key' } });
+  hub.close();
+  hub.closeAllConnections();
+  expect(ended).toEqual({ exitCode: 0, stdout: '[]\n', stderr: '' });
 });

@@ -30,8 +30,8 @@ const UNREAD_COLUMNS: readonly Column[] = [
 ];
 /** Maximum page size of the API. */
 const PAGE = 200;
-/** Maximum number of conversations searched for unread ones. */
-const MAX_SEARCHED = 2000;
+/** Maximum number of conversations searched for unread ones: a hub lists no more. */
+const MAX_SEARCHED = 1000;
 
 /** `postern conversations`: lists conversations, latest first. */
 export async function conversations(

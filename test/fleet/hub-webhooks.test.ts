@@ -49,6 +49,10 @@ describeWithNats('the webhooks of a fleet', () => {
     await nc.close();
     return found.map(({ name }) => name).filter((name) => name.startsWith('wh_'));
   }
+  const hasDropped = (id: string, dropped: number) =>
+    eventually(async () => {
+      expect(await (await hubs[0].get(`/api/v1/webhooks/${id}`)).json()).toMatchObject({ dropped });
+    });
   const texts = (): unknown[] => receiver.deliveries.map(({ event }) => event.data.body);
   const ids = (): unknown[] => receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery']);
   function write(...all: readonly string[]): void {
@@ -215,12 +219,10 @@ describeWithNats('the webhooks of a fleet', () => {
     receiver.answerWith((response) => void response.writeHead(500).end());
     const id = await register();
     const path = `/api/v1/webhooks/${id}`;
-    const isDropped = (count: number) =>
-      eventually(async () => expect(await (await hubs[0].get(path)).json()).toMatchObject({ dropped: count }));
     write('one');
-    await isDropped(1);
+    await hasDropped(id, 1);
     other.write('two');
-    await isDropped(2);
+    await hasDropped(id, 2);
     expect((await change(id, { enabled: false })).status).toBe(200);
     await mac.stop();
     await server.deleteStream();
@@ -229,9 +231,38 @@ describeWithNats('the webhooks of a fleet', () => {
     receiver.answerWith((response) => void response.writeHead(204).end());
     const before = receiver.deliveries.length;
     expect((await hubs[0].post(`${path}/replay`, { dropped: true })).status).toBe(202);
-    await isDropped(0);
+    await hasDropped(id, 0);
     expect(texts().slice(before)).toEqual(['two']);
     expect(await (await hubs[0].get(`${path}/deliveries?outcome=gone`)).json()).toMatchObject([{ event: 'gone' }]);
+  });
+
+  test('replay dropped events, each once, although a test is running and the replay is asked for twice', async () => {
+    receiver.answerWith((response) => void response.writeHead(500).end());
+    const id = await register();
+    const path = `/api/v1/webhooks/${id}`;
+    write('one');
+    await hasDropped(id, 1);
+    let endTest = (): void => {};
+    const isTesting = new Promise<void>((resolve) => {
+      receiver.answerWith((response, { event }) => {
+        const end = (): void => void response.writeHead(204).end();
+        if (event.type !== 'webhook.test') return end();
+        endTest = end;
+        resolve();
+      });
+    });
+    const before = receiver.deliveries.length;
+    const tested = hubs[0].post(`${path}/test`, {});
+    await isTesting;
+    for (const _ of ['first', 'second']) {
+      expect((await hubs[0].post(`${path}/replay`, { dropped: true })).status).toBe(202);
+      // By then the replay has found that a test is running.
+      await hubs[0].get(`${path}/deliveries`);
+    }
+    endTest();
+    expect(await (await tested).json()).toMatchObject({ delivered: true });
+    await hasDropped(id, 0);
+    expect(texts().slice(before)).toEqual([undefined, 'one']);
   });
 
   test('are removed at every hub, and replayed from an offset', async () => {

@@ -34,7 +34,8 @@ export interface DeliveriesParts extends FleetParts {
 /** Posts to receivers of webhooks, and keeps the newest deliveries of each, which every hub can show. */
 export class Deliveries {
   readonly #parts: DeliveriesParts;
-  readonly #requested = new Set<string>();
+  /** The posts that clients asked for and that are running, one for each webhook. */
+  readonly #requested = new Map<string, Promise<unknown>>();
 
   constructor(parts: DeliveriesParts) {
     this.#parts = parts;
@@ -81,9 +82,13 @@ export class Deliveries {
     return this.#once(to, { id: randomUUID(), event: 'webhook.test', json }, 0);
   }
 
-  /** Posts the event of a delivery again, under the same id. */
-  async resend(entry: StreamEntry, to: StoredWebhook): Promise<WebhookTestResult> {
+  /**
+   * Posts the event of a delivery again, under the same id. While a test or another such post is running, `waits` for
+   * its end, or throws `test_in_progress`.
+   */
+  async resend(entry: StreamEntry, to: StoredWebhook, waits: boolean): Promise<WebhookTestResult> {
     const json = await this.#parts.json(entry, NO_INCLUDES);
+    while (waits && this.#requested.has(to.id)) await this.#requested.get(to.id);
     return this.#once(to, { id: entry.subject, event: entry.event.type, json }, entry.rowId);
   }
 
@@ -108,9 +113,10 @@ export class Deliveries {
     seq: number,
   ): Promise<WebhookTestResult> {
     if (this.#requested.has(to.id)) throw problem('test_in_progress');
-    this.#requested.add(to.id);
+    const sending = this.#parts.poster.send({ ...post, to, retry: false }).result;
+    this.#requested.set(to.id, sending);
     try {
-      const result = await this.#parts.poster.send({ ...post, to, retry: false }).result;
+      const result = await sending;
       if (result.outcome === 'interrupted') throw problem('shutting_down');
       const record = postRecord(post.id, post.event, seq, result, this.#parts.clock);
       this.#add(to.id, record, result);

@@ -37,6 +37,8 @@ export class HubWebhooks implements WebhookRegistry {
   readonly #parts: HubWebhooksParts;
   readonly #table: WebhookTable;
   readonly #workers = new Map<string, WebhookWorker>();
+  /** The newest replay of dropped events of each webhook. Each begins when the one before has ended. */
+  readonly #replays = new Map<string, Promise<void>>();
   #isClosing = false;
 
   constructor(parts: HubWebhooksParts) {
@@ -145,8 +147,11 @@ export class HubWebhooks implements WebhookRegistry {
     return this.#parts.deliveries.test(this.#existing(id).webhook);
   }
 
-  /** Posts the event of a delivery again, under the same id. Throws `delivery_not_found`. */
-  async resend(id: string, delivery: string): Promise<WebhookTestResult> {
+  /**
+   * Posts the event of a delivery again, under the same id. Throws `delivery_not_found`, and `test_in_progress` unless
+   * it `waits`.
+   */
+  async resend(id: string, delivery: string, waits = false): Promise<WebhookTestResult> {
     const { webhook } = this.#existing(id);
     const { tail, envelope, deliveries } = this.#parts;
     const isKnown = (await deliveries.of(id)).some((one) => one.id === delivery);
@@ -154,14 +159,14 @@ export class HubWebhooks implements WebhookRegistry {
     const place = { ...tail.last, rowId: found?.seq ?? 0, atMs: found?.time.getTime() ?? 0 };
     const entry = found && streamEntry(found, place, envelope);
     if (entry === undefined) throw problem('delivery_not_found');
-    return deliveries.resend(entry, webhook);
+    return deliveries.resend(entry, webhook, waits);
   }
 
   async replay(id: string, from: ReplayFrom): Promise<StoredWebhook> {
     const record = this.#existing(id);
     const { feed } = this.#parts;
     if (from === 'dropped') {
-      void this.#replayDropped(id);
+      this.#replays.set(id, this.#replayDropped(id, this.#replays.get(id)));
       return record.webhook;
     }
     const newest = feed.lastPublished();
@@ -174,12 +179,13 @@ export class HubWebhooks implements WebhookRegistry {
     return (await this.#write(id, (one) => restarted(one, startAfter(place)))).webhook;
   }
 
-  async #replayDropped(id: string): Promise<void> {
+  async #replayDropped(id: string, before: Promise<void> | undefined): Promise<void> {
     const { deliveries, tail } = this.#parts;
+    await before;
     try {
       for (const { id: delivery, row_id } of dropped(await deliveries.of(id)).toReversed()) {
         const isThere = (await tail.stored({ last_by_subj: delivery })) !== undefined;
-        if (isThere) await this.resend(id, delivery);
+        if (isThere) await this.resend(id, delivery, true);
         else deliveries.gone(id, { id: delivery, seq: row_id }, 'The stream does not have the event any more.');
       }
     } catch (error) {
@@ -193,6 +199,7 @@ export class HubWebhooks implements WebhookRegistry {
     if (this.#table.get(id) === undefined) {
       worker?.stop(true);
       this.#workers.delete(id);
+      this.#replays.delete(id);
     } else if (worker !== undefined) worker.refresh();
     else if (!this.#isClosing) {
       this.#workers.set(id, new WebhookWorker(id, this.#table, this.#parts));

@@ -108,6 +108,8 @@ describeWithNats('the events of a fleet at its hubs', () => {
     expect(await answer.json()).toMatchObject([{ data: { body: 'b1', mac: 'm2' } }]);
     expect(answer.headers.get('link')).toMatch(/^<\?mac=m2&/);
     await expect(hub.events('after=0&mac=m9')).rejects.toMatchObject({ status: 404, body: { code: 'mac_unknown' } });
+    const twice = { status: 400, body: { errors: [{ pointer: '?mac' }] } };
+    await expect(hub.events('after=0&mac=m1&mac=m2')).rejects.toMatchObject(twice);
   });
 
   test('reach a waiting request, a stream and a WebSocket as they happen', async () => {

@@ -13,6 +13,7 @@ import type { AcceptWebSocket } from '../../../core/http/server.ts';
 import type { Health } from '../../../core/http/status/answers.ts';
 import { webhookResource } from '../../../core/http/webhooks/routes.ts';
 import type { EventCaller } from '../../../core/model/caller.ts';
+import { invalidRequest } from '../../../core/model/problems.ts';
 import { fleetProblem } from '../problems.ts';
 import { type ForwardParts, forwardRoutes } from './forward.ts';
 import type { HubFeed } from './hub-feed.ts';
@@ -84,15 +85,17 @@ async function ofOneMac(
   exchange.caller = caller;
   const answer = await handler(exchange);
   const link = answer.headers?.Link;
-  if (mac === null || link === undefined) return answer;
+  if (mac === undefined || link === undefined) return answer;
   return { ...answer, headers: { ...answer.headers, Link: link.replace('<?', `<?mac=${mac}&`) } };
 }
 
-/** Takes `mac` out of the query. Throws `mac_unknown`. */
+/** Takes `mac` out of the query. Throws `mac_unknown`, and `invalid_request` if it is given twice. */
 function narrowed({ feed, macs }: Pick<HubRouteParts, 'feed' | 'macs'>, query: URLSearchParams, caller: EventCaller) {
-  const mac = query.get('mac')?.toLowerCase() ?? null;
+  const given = query.getAll('mac');
+  if (given.length > 1) throw invalidRequest([{ pointer: '?mac', message: 'The parameter `mac` is given twice.' }]);
+  const mac = given[0]?.toLowerCase();
   query.delete('mac');
-  if (mac === null) return { caller, mac };
+  if (mac === undefined) return { caller, mac };
   if (!macs.ids.includes(mac)) throw fleetProblem('mac_unknown');
   return { caller: { ...caller, feed: feed.of(mac) }, mac };
 }

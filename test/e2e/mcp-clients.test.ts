@@ -200,7 +200,7 @@ describe.each(MCP_CLIENTS)('an official client, %s', (kind) => {
 });
 
 test.each(['2026 over HTTP', '2026 over stdio'] as const)(
-  'a subscription tells of its conversation alone, until the service ends (%s)',
+  'a subscription tells of its conversation alone, by the URI it named, until the service ends (%s)',
   async (kind) => {
     const other = await Service.here({ chatDbPath: mac.chatDbPath });
     const key = await keyOf(other);
@@ -208,14 +208,14 @@ test.each(['2026 over HTTP', '2026 over stdio'] as const)(
     const raw = client.raw as Client;
     const told: unknown[] = [];
     raw.setNotificationHandler('notifications/resources/updated', ({ params }) => void told.push(params.uri));
-    const uri = `postern://conversations/${encodeURIComponent(CHAT)}`;
-    const subscription = await raw.listen({ resourceSubscriptions: [uri] });
+    const uris = [CHAT, '+1 (555) 0100'].map((id) => `postern://conversations/${encodeURIComponent(id)}`);
+    const subscriptions = await Promise.all(uris.map((uri) => raw.listen({ resourceSubscriptions: [uri] })));
     await mac.command({ do: 'receive', from: BEN, text: 'not for you' });
     await mac.command({ do: 'receive', from: ANA, text: 'for you' });
-    await waitFor(() => told.length > 0);
+    await waitFor(() => told.length > 1);
     expect(await other.stop()).toBe(0);
-    expect(await subscription.closed).toBe('graceful');
-    expect(told).toEqual([uri]);
+    for (const subscription of subscriptions) expect(await subscription.closed).toBe('graceful');
+    expect(told.toSorted()).toEqual(uris.toSorted());
     await client.close();
     await other.dispose();
   },

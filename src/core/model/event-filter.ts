@@ -17,7 +17,7 @@ export function eventFilter(
   // A webhook that asks for `message.updated` or `message.removed` also receives `messages.changed`.
   if (wantsChanges(webhook)) types.add('messages.changed');
   const { conversation_ids: ids, senders: addresses, is_from_me: isOwn } = webhook.filter ?? {};
-  const conversations = ids && new Set(ids.map(conversationKey));
+  const conversations = ids && new Set(ids.map(conversationIdentity));
   const senders = addresses && new Set(addresses.map(normalAddress));
   const isWanted = wantedBy(webhook.filter ?? {}, true, key);
   return (entry) => {
@@ -26,7 +26,7 @@ export function eventFilter(
     const conversation = 'conversation_id' in data && data.conversation_id !== '' ? data.conversation_id : undefined;
     if (conversation !== undefined && conversations !== undefined) {
       const names = [conversation, ...(entry.marks?.otherIds ?? [])];
-      if (!names.some((id) => conversations.has(conversationKey(id)))) return false;
+      if (!names.some((id) => conversations.has(conversationIdentity(id)))) return false;
     }
     if (!('sender' in data)) return true;
     return senders?.has(normalAddress(data.sender)) !== false && (isOwn ?? data.is_from_me) === data.is_from_me;
@@ -37,7 +37,7 @@ export function eventFilter(
  * Returns a key that is the same for all ids of a conversation, whichever service they name, and for the address or the
  * group's identifier alone.
  */
-function conversationKey(text: string): string {
+export function conversationIdentity(text: string): string {
   const { style, identifier } = chatIdentity(groupId(text) ?? text) ?? { style: '-', identifier: text };
   return `${style};${normalAddress(identifier)}`;
 }

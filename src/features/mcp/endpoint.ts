@@ -6,7 +6,7 @@ import type { Tool } from '../../core/tools/tool.ts';
 import { Flow } from './flow.ts';
 import type { McpAnswer, McpRequest, McpService } from './ports.ts';
 import { mcpProblem } from './problems.ts';
-import { conversationEvents } from './resources.ts';
+import { conversationEvents, subscribedTo } from './resources.ts';
 import { mcpServer, mostBytesOf } from './server.ts';
 import type { McpParts, RunningRequest } from './server-parts.ts';
 import { withoutEmptyArguments } from './tools/arguments.ts';
@@ -53,8 +53,9 @@ export class McpEndpoint implements McpService {
     const request = new Request(ANY_URL, { method: 'POST', headers, signal });
     const flow = new Flow();
     const { method } = (body ?? {}) as { readonly method?: unknown };
-    this.#running.set(request, { caller, requestId, flow, isStream: method === 'events/stream' });
     const isCall = method !== 'subscriptions/listen';
+    const subscribed = subscribedTo(isCall ? undefined : body);
+    this.#running.set(request, { caller, requestId, flow, isStream: method === 'events/stream', subscribed });
     if (isCall) this.#calls += 1;
     const done = (): void => {
       flow.end();
@@ -139,7 +140,7 @@ export class McpEndpoint implements McpService {
         });
       },
       {
-        bus: conversationEvents(caller),
+        bus: conversationEvents(caller, () => [...this.#running.values()].map(({ subscribed }) => subscribed)),
         maxSubscriptions: MAX_SUBSCRIPTIONS,
         onerror: (error) => log.debug('an MCP request was refused', { reason: error.message }),
       },

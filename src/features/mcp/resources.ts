@@ -6,6 +6,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Caller } from '../../core/model/caller.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
+import { conversationIdentity } from '../../core/model/event-filter.ts';
 import { decodedPart } from '../../core/model/parsed-url.ts';
 import { withoutHiddenChats, withoutJunk } from '../../core/model/without-junk.ts';
 import { listed } from '../../core/tools/fence.ts';
@@ -16,7 +17,8 @@ import { isGroupId } from './tools/group-names.ts';
 import { countNote } from './tools/junk.ts';
 import { messageLines } from './tools/messages-read.ts';
 
-const TEMPLATE = 'postern://conversations/{id}';
+const PREFIX = 'postern://conversations/';
+const TEMPLATE = `${PREFIX}{id}`;
 const MAX_LISTED = 20;
 /** Number of conversations among which the list looks for those that Messages shows. */
 const LOOKED_AT = 100;
@@ -25,7 +27,7 @@ const MESSAGES = 20;
 const BATCH_SIZE = 200;
 
 function uriOf(id: string): string {
-  return `postern://conversations/${encodeURIComponent(id)}`;
+  return `${PREFIX}${encodeURIComponent(id)}`;
 }
 
 /** Adds the resource `postern://conversations/{id}`: the newest messages of a conversation. */
@@ -69,18 +71,33 @@ function nameOf({ id, display_name: name, participants }: Conversation, labels: 
   return participants.map((address) => labels.person(address)).join(', ') || shortLine(id);
 }
 
-/** Returns a bus that tells a key's subscriptions which conversations have new events. */
-export function conversationEvents(caller: Caller): ServerEventBus {
+/** The conversations to which a request subscribes: from their keys to the URIs as the client wrote them. */
+export type Subscribed = ReadonlyMap<string, string>;
+
+export function subscribedTo(body: unknown): Subscribed {
+  const { params } = (body ?? {}) as {
+    readonly params?: { readonly notifications?: { readonly resourceSubscriptions?: unknown } | null } | null;
+  };
+  const uris = params?.notifications?.resourceSubscriptions;
+  const ours = Array.isArray(uris) ? uris.map(String).filter((uri) => uri.startsWith(PREFIX)) : [];
+  const idIn = (uri: string): string => decodedPart(uri.slice(PREFIX.length)) ?? uri.slice(PREFIX.length);
+  return new Map(ours.map((uri) => [conversationIdentity(idIn(uri)), uri]));
+}
+
+/** Returns a bus that tells a key's subscriptions which conversations have new events, by the URIs of the clients. */
+export function conversationEvents(caller: Caller, subscribed: () => readonly Subscribed[]): ServerEventBus {
   return {
     publish() {},
     subscribe(listener) {
       const reader = caller.feed.live(() => {
         for (;;) {
           const { entries } = reader.take(BATCH_SIZE);
-          const ids = new Set(
-            entries.map(({ event }) => ('conversation_id' in event.data ? event.data.conversation_id : '')),
+          const ids = entries.flatMap(({ event: { data }, marks }) =>
+            'conversation_id' in data ? [data.conversation_id, ...(marks?.otherIds ?? [])] : [],
           );
-          for (const id of ids) listener({ kind: 'resource_updated', uri: uriOf(id) });
+          const keys = new Set(ids.map(conversationIdentity));
+          const uris = new Set(subscribed().flatMap((one) => [...keys].flatMap((key) => one.get(key) ?? [])));
+          for (const uri of uris) listener({ kind: 'resource_updated', uri });
           if (reader.isCaughtUp()) break;
         }
       });

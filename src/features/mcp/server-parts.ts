@@ -6,6 +6,7 @@ import type { LocalTime } from '../../core/tools/times.ts';
 import type { Tool } from '../../core/tools/tool.ts';
 import type { Flow } from './flow.ts';
 import type { McpRequest } from './ports.ts';
+import type { Subscribed } from './resources.ts';
 
 export interface McpParts {
   readonly clock: Clock;
@@ -26,6 +27,7 @@ export interface RunningRequest extends Pick<McpRequest, 'caller' | 'requestId'>
   readonly flow: Flow;
   /** True for `events/stream`. */
   readonly isStream: boolean;
+  readonly subscribed: Subscribed;
 }
 
 export interface ServerParts extends Omit<McpParts, 'features' | 'timeZone'> {

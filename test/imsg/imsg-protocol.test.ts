@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { waitFor } from '../support/eventually.ts';
 import { ImsgClient } from '../support/imsg-client.ts';
 import { limitedKey } from '../support/limited-key.ts';
 import { Service } from '../support/service.ts';
@@ -51,6 +52,7 @@ test.each([
     -32_602,
     /`chatId` is not understood; messages.history understands `chat_id`, `limit/,
   ],
+  ['messages.history', { chat_id: 1, start: '-271821-04-20T00:00:00Z' }, -32_602, /start: must be an ISO 8601 time/],
   ['watch.subscribe', { since_rowid: -5, participants: [7] }, -32_602, /since_rowid.*participants/],
   ['send', { to: ANA, chat_id: 1, text: 'x' }, -32_602, /exactly one/],
   ['send', { to: ANA }, -32_602, /`text`, `file`, or both/],
@@ -100,4 +102,13 @@ test('a client that asks for more than the protocol allows at once is refused th
   for (const id of ids) client.write(JSON.stringify({ jsonrpc: '2.0', id, method: 'status' }));
   const answers = await Promise.all(ids.map((id) => client.answerTo(id)));
   expect(answers.every(({ result, error }) => result !== undefined || error?.code === -32_000)).toBe(true);
+});
+
+test('a client that subscribes more often than its key has streams is refused the rest, and keeps the others', async () => {
+  const asked = await Promise.all(Array.from({ length: 20 }, () => client.ask('watch.subscribe', {})));
+  const begun = asked.flatMap(({ result }) => (result === undefined ? [] : [result.subscription]));
+  expect([begun.length, asked.filter(({ error }) => error?.code === -32_000).length]).toEqual([16, 4]);
+  await mac.command({ do: 'receive', from: ANA, text: 'for all' });
+  await waitFor(() => client.messages.length === 16);
+  for (const subscription of begun) await client.ask('watch.unsubscribe', { subscription });
 });

@@ -4,7 +4,9 @@ import * as z from 'zod';
 
 const flag = z.boolean();
 const chatNumber = z.int().min(1);
-const time = z.string().refine((text) => !Number.isNaN(Date.parse(text)), 'must be an ISO 8601 time');
+const time = z
+  .string()
+  .refine((text) => /^(?!0000)\d{4}-/.test(text) && !Number.isNaN(Date.parse(text)), 'must be an ISO 8601 time');
 const handles = z.array(z.string().max(512)).max(1000);
 const text = z.string().max(100_000);
 

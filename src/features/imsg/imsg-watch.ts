@@ -4,7 +4,8 @@ import { type ImsgMethods, windowFilter } from './imsg-methods.ts';
 import type { ImsgParams } from './imsg-request.ts';
 import { RPC, RpcError, readError } from './rpc-error.ts';
 
-const MAX_SUBSCRIPTIONS = 64;
+/** The most event streams that a key may have open. One more would be refused, which ends the program. */
+const MAX_SUBSCRIPTIONS = 16;
 /**
  * After chat.db was replaced, rows that took more than this many seconds to arrive are skipped: they are history, not
  * news.
@@ -38,12 +39,13 @@ export class ImsgWatch {
    * the service does not answer: `onAway` then ends the program.
    */
   async subscribe(params: ImsgParams<'watch.subscribe'>) {
-    if (this.#running.size >= MAX_SUBSCRIPTIONS) throw new RpcError(RPC.busy, 'Server busy: too many subscriptions.');
     const start = await this.#startOf(params);
     const chatId =
       params.chat_id === undefined
         ? undefined
         : (await this.#parts.methods.chats.withNumber(params.chat_id)).conversation.id;
+    // Not before the requests above, because several subscriptions may begin at once.
+    if (this.#running.size >= MAX_SUBSCRIPTIONS) throw new RpcError(RPC.busy, 'Server busy: too many subscriptions.');
     this.#last += 1;
     const number = this.#last;
     const stop = new AbortController();

@@ -323,6 +323,13 @@ describe('a body that cannot be read', () => {
   });
 });
 
+test('a form that comes as JSON is told to be a form', async () => {
+  const { tunnel } = await door();
+  const headers = { 'content-type': 'application/json' };
+  const answer = tunnel(`${ISSUER}/oauth/token`, { method: 'POST', headers, body: '{}' });
+  expect(await json(answer)).toMatchObject({ error_description: expect.stringMatching(/must be a form/) });
+});
+
 describe('a parameter that comes twice', () => {
   test('is refused everywhere, because two readers would take different ones', async () => {
     const { tunnel } = await door();

@@ -24,7 +24,7 @@ export async function readJson(request: IncomingMessage, limit = MAX_BYTES): Pro
 export async function readUrlEncoded(request: IncomingMessage): Promise<URLSearchParams> {
   const { 'content-type': type = '' } = request.headers;
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {
-    throw problem('unsupported_media_type', {}, { headers: { Accept: 'application/x-www-form-urlencoded' } });
+    throw problem('form_required', {}, { headers: { Accept: 'application/x-www-form-urlencoded' } });
   }
   return new URLSearchParams(decode(await readBytes(request, MAX_FORM_BYTES)));
 }

@@ -315,6 +315,7 @@ describe('a body that cannot be read', () => {
     ['token', 'application/json', '{}', 'invalid_request'],
     ['token', 'application/x-www-form-urlencoded', Buffer.from([0xff]), 'invalid_request'],
     ['revoke', 'application/json', '{}', 'invalid_request'],
+    ['revoke', 'application/x-www-form-urlencoded', 'tokn=access_x', 'invalid_request'],
   ])('at /oauth/%s, as %s: %j, has an error of OAuth', async (path, type, body, error) => {
     const { tunnel } = await door();
     const headers = { 'content-type': type };
@@ -358,6 +359,15 @@ describe('a stolen refresh token', () => {
     // Its tokens are forgotten together with the key.
     expect((await program.refresh(tokens.refresh_token)).status).toBe(400);
     expect(revoked).toEqual(['key1']);
+  });
+
+  test('ends its key when it is revoked, although it was replaced meanwhile', async () => {
+    const { tunnel, revoked } = await door();
+    const { program, tokens } = await OAuthProgram.allowed(tunnel, KEY);
+    const { access_token: newest } = await json<Tokens>(program.refresh(tokens.refresh_token));
+    const body = new URLSearchParams({ token: tokens.refresh_token });
+    expect((await tunnel(`${ISSUER}/oauth/revoke`, { method: 'POST', body })).status).toBe(200);
+    expect([revoked, (await toolsWith(tunnel, newest)).status]).toEqual([['key1'], 401]);
   });
 
   test('gives nothing once its key was revoked', async () => {

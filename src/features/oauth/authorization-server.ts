@@ -57,7 +57,7 @@ export class AuthorizationServer {
       if (path === '/oauth/authorize') return await this.#consents.decide(form);
       if (path === '/oauth/token') return { status: 200, json: await this.#exchange(form) };
       if (path !== '/oauth/revoke') return undefined;
-      await this.#tokens.revoke(form.get('token') ?? '');
+      await this.#tokens.revoke(form.get('token'));
       return { status: 200, json: {} };
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;

@@ -90,10 +90,15 @@ export class OAuthTokens {
     throw new OAuthError('unsupported_grant_type', '`grant_type` must be `authorization_code` or `refresh_token`.');
   }
 
-  /** Removes a token's grant, and revokes its key. An unknown token is not an error (RFC 7009). */
-  async revoke(token: string): Promise<void> {
+  /**
+   * Removes a token's grant, and revokes its key; also for a refresh token that was replaced since. An unknown token is
+   * not an error, but none is (RFC 7009, 2). Throws an OAuthError.
+   */
+  async revoke(token: string | null): Promise<void> {
+    if (!token) throw new OAuthError('invalid_request', '`token` is missing.');
     const { store } = this.#parts;
-    const grant = store.grantOfAccess(digest(token)) ?? store.grantOfRefresh(digest(token));
+    const family = REFRESH.exec(token)?.[1];
+    const grant = family === undefined ? store.grantOfAccess(digest(token)) : store.grantOfFamily(digest(family));
     if (grant !== undefined) await this.#end(grant.keyId);
   }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Answers } from '../../src/features/fleet/agent/answers.ts';
@@ -100,6 +101,23 @@ describeWithNats('a request through the broker', () => {
         code: 'fleet_stream',
       });
     }
+    const post = (path: string, body: object, more: Record<string, string> = {}) => {
+      const sent = Readable.from([Buffer.from(JSON.stringify(body))]);
+      const given = { ...headers, 'content-type': 'application/json', ...more };
+      return question(path, { member: 'm8', method: 'POST', body: sent, headers: given, isOwner: path !== '/mcp' });
+    };
+    const made = await ask(asking(), post('/api/v1/keys', { name: 'a', preset: 'reader', read: '*' }));
+    const { key } = JSON.parse(await text(made)) as { key: string };
+    const method = 'subscriptions/listen';
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const params = { _meta, notifications: { resourceSubscriptions: ['postern://conversations/x'] } };
+    const own = { 'x-api-key': key, 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
+    const listen = post('/mcp', { jsonrpc: '2.0', id: 1, method, params }, own);
+    await expect(ask(asking(), listen)).rejects.toMatchObject({ code: 'fleet_stream' });
   });
 
   test('a request that comes a second time, word for word, is refused, also after a restart', async () => {

@@ -37,6 +37,8 @@ const DROPPED: ReadonlySet<string> = new Set([
 ]);
 /** The router takes paths in capital letters, too. */
 const EVENTS = /^\/(?:api\/v1\/events|mcp)/i;
+/** MCP's methods whose answers never end. Its endpoint demands their header, and compares it with the body. */
+const ENDLESS: ReadonlySet<unknown> = new Set(['events/stream', 'subscriptions/listen']);
 const STREAMS = /^(?:text\/event-stream|application\/x-ndjson)\b/i;
 
 export interface AnswersParts {
@@ -165,9 +167,10 @@ export class Answers {
   }
 }
 
-/** The hub itself has the streams of events. Answers of MCP to a POST, and exports, have an end. */
-function isEndless({ method, url = '' }: IncomingMessage, { headers }: IncomingMessage): boolean {
-  return method === 'GET' && EVENTS.test(url) && STREAMS.test(headers['content-type'] ?? '');
+/** The hub itself has the streams of events. All other answers of MCP to a POST, and exports, have an end. */
+function isEndless({ method, url = '', headers: asked }: IncomingMessage, { headers }: IncomingMessage): boolean {
+  const mayBe = method === 'GET' || ENDLESS.has(asked['mcp-method']);
+  return mayBe && EVENTS.test(url) && STREAMS.test(headers['content-type'] ?? '');
 }
 
 function passed(headers: IncomingHttpHeaders): PassedHeaders {

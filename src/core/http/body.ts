@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { type AppError, isAppError } from '../model/errors.ts';
+import { AppError, isAppError } from '../model/errors.ts';
 import { problem } from '../model/problems.ts';
 
 /** Maximum size of a JSON body (decision E2). */
@@ -24,7 +24,8 @@ export async function readJson(request: IncomingMessage, limit = MAX_BYTES): Pro
 export async function readUrlEncoded(request: IncomingMessage): Promise<URLSearchParams> {
   const { 'content-type': type = '' } = request.headers;
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {
-    throw problem('form_required', {}, { headers: { Accept: 'application/x-www-form-urlencoded' } });
+    const message = 'The body must be a form, with the header Content-Type: application/x-www-form-urlencoded.';
+    throw new AppError('unsupported_media_type', message, { status: 415 });
   }
   return new URLSearchParams(decode(await readBytes(request, MAX_FORM_BYTES)));
 }

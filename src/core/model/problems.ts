@@ -166,11 +166,6 @@ export const PROBLEMS = {
     detail: 'The body must be JSON in UTF-8.',
     hint: 'Send it uncompressed with the header Content-Type: application/json.',
   },
-  form_required: {
-    status: 415,
-    code: 'unsupported_media_type',
-    detail: 'The body must be a form, with the header Content-Type: application/x-www-form-urlencoded.',
-  },
   range_not_satisfiable: {
     status: 416,
     detail: 'Range not satisfiable: the file has {bytes} bytes.',

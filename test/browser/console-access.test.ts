@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { KeyRecord } from '../../src/client/key-types.ts';
-import { BrowserStage, inBrowser, pressInARow, resize } from '../support/browser.ts';
+import { BrowserStage, inBrowser, pressInARow, resize, unroute } from '../support/browser.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -150,7 +150,7 @@ describe('keys and approvals in the console', () => {
     answer();
     await page.locator('#toast', { hasText: 'Denied: nothing is sent' }).waitFor();
     await page.locator('.outcome', { hasText: /^Denied/ }).waitFor();
-    await page.unroute('**/approvals/*?wait=30');
+    await unroute(page);
   });
 
   inBrowser('says below a message which key sent it, with what hides in its name', async () => {

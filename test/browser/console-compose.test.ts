@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Route } from 'playwright-core';
 import type { ScheduledSend } from '../../src/client/scheduled-types.ts';
-import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
+import { BrowserStage, inBrowser, resize, unroute } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -200,7 +200,7 @@ describe('writing in the console', () => {
     expect((await isSent).postDataJSON()).toMatchObject({ recipient: `any;-;${BEN}` });
     find();
     await page.locator('#message-list .mine', { hasText: 'Dear Ben' }).waitFor();
-    await page.unroute(`**/api/v1/messages/${id}`);
+    await unroute(page);
   });
 
   inBrowser('sends nothing with the Enter that accepts a word of an input method', async () => {

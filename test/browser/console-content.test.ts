@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Route } from 'playwright-core';
-import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { BrowserStage, inBrowser, unroute } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -243,6 +243,6 @@ describe('what is more than text in a conversation', () => {
     await page.goto('about:blank');
     await page.goto(`${url}/console#key=${encodeURIComponent(key)}`);
     await page.locator('#views [data-place="messages"] .count', { hasText: /^7\+ unread messages$/ }).waitFor();
-    await page.unroute('**/api/v1/conversations?*');
+    await unroute(page);
   });
 });

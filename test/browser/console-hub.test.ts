@@ -2,7 +2,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { axeFaults, CHROMIUM, inBrowser, offTheSide, openPage, pressInARow, resize } from '../support/browser.ts';
+import {
+  axeFaults,
+  CHROMIUM,
+  inBrowser,
+  offTheSide,
+  openPage,
+  pressInARow,
+  resize,
+  unroute,
+} from '../support/browser.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Fleet, type Hub, type Mac } from '../support/fleet-fixture.ts';
 import { lie } from '../support/lying-mac.ts';
@@ -257,7 +266,7 @@ describeWithNats('the console at a hub', () => {
     await page.locator('.drawer a', { hasText: 'Open message' }).click();
     await page.locator('#message-list', { hasText: 'Event of one' }).waitFor();
     expect(new URL(page.url()).search).toBe('?mac=m1');
-    await page.unroute('**/api/v1/conversations?*');
+    await unroute(page);
   });
 
   inBrowser('registers a webhook for all Macs', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Route } from 'playwright-core';
-import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
+import { BrowserStage, inBrowser, resize, unroute } from '../support/browser.ts';
 import { isLong } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -251,7 +251,7 @@ describe('the console, with the keyboard alone', () => {
     answer();
     await page.locator('#body:focus').waitFor();
     expect(await page.textContent('#thread-title')).toBe('Cho Tanaka');
-    await page.unroute('**/api/v1/contacts?*');
+    await unroute(page);
   });
 
   inBrowser('goes anywhere with Control and K, or with g and a letter', async () => {
@@ -352,7 +352,7 @@ describe('the console, with the keyboard alone', () => {
     expect(await chosen.textContent()).toBe(name);
     await page.keyboard.press('Enter');
     await page.locator('#body:focus').waitFor();
-    await page.unroute('**/api/v1/contacts?*');
+    await unroute(page);
   });
 
   for (const scheme of ['light', 'dark'] as const) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
-import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { BrowserStage, inBrowser, unroute } from '../support/browser.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const BEN = '+15550101';
@@ -32,7 +32,7 @@ async function change<Answer>(glob: string, changed: (answer: Answer) => unknown
     const response = await route.fetch();
     await route.fulfill({ response, json: changed((await response.json()) as Answer) });
   });
-  return () => page.unroute(glob);
+  return () => unroute(page);
 }
 
 /** Answers the requests for a list with one page, and the request for the page after it with another or a refusal. */
@@ -152,7 +152,7 @@ describe('a view that stays open', () => {
     count = 2;
     await pass(MINUTE_MS);
     await page.getByText('2.0 a minute').waitFor();
-    await page.unroute('**/stats/events?by=minute*');
+    await unroute(page);
   });
 
   inBrowser('says when a key was last used, and that a permission has been granted', async () => {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
+import { BrowserStage, inBrowser, resize, unroute } from '../support/browser.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -335,7 +335,7 @@ describe('the views of the console', () => {
     await page.evaluate(`dispatchEvent(new HashChangeEvent('hashchange'))`);
     await page.locator('#audit-list .aud', { hasText: long.target }).first().waitFor();
     expect(await page.evaluate(cut('#audit-list .cut'))).toEqual([]);
-    await page.unroute('**/api/v1/audit?*');
+    await unroute(page);
     await resize(page, 1280, 800);
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
-import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { BrowserStage, inBrowser, unroute } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -122,7 +122,7 @@ describe('webhooks in the console', () => {
     await page.locator('.todo [inert]', { hasText: 'First' }).waitFor();
     await page.mouse.move(0, 0);
     await page.locator('.todo [inert]').waitFor({ state: 'detached' });
-    await page.unroute('**/api/v1/overview');
+    await unroute(page);
   });
 
   inBrowser('says why a webhook fails, since when, and what becomes of its events, and tries at once', async () => {

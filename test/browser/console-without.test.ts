@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { PosternClient } from '../../src/client/postern-client.ts';
 import { FEATURES } from '../../src/features/list.ts';
-import { axeFaults, CHROMIUM, inBrowser, openPage } from '../support/browser.ts';
+import { axeFaults, CHROMIUM, inBrowser, openPage, unroute } from '../support/browser.ts';
 import { FleetMac, KEY } from '../support/fleet-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { deletedWith } from '../support/without-features.ts';
@@ -91,7 +91,7 @@ describe('the console of a service without some features', () => {
       await route.fulfill({ json: { ...json, events: ['message.received', 'message.updated'] } });
     });
     await visit(`#/webhooks/${id}/edit`, '#webhook-form [name="group"][value="Changes"]');
-    await page.unroute(`**/webhooks/${id}`);
+    await unroute(page);
   });
 
   inBrowser('asks for nothing that there is not, and axe finds nothing', async () => {

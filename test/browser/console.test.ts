@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
-import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
+import { BrowserStage, inBrowser, resize, unroute } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -255,7 +255,7 @@ describe('the console', () => {
     // With the sender's type a blob could be opened as a page of this origin.
     const types = await page.evaluate<string[]>('blobTypes');
     expect(types.filter((type) => !type.startsWith('image/'))).toEqual(['application/octet-stream']);
-    await page.unroute('**/attachments/*');
+    await unroute(page);
   });
 
   inBrowser('shows a picture as soon as it is seen', async () => {

@@ -42,9 +42,6 @@ const QUIET = [
   '--disable-sync',
 ];
 
-/** Matches no URL. */
-const NO_REQUEST = /(?!)/;
-
 /** Declares a test that is skipped, with the reason in its name, without Chromium. */
 export function inBrowser(name: string, run: () => Promise<void>): void {
   testIf(CHROMIUM !== undefined, 'needs /usr/bin/chromium')(name, run);
@@ -65,8 +62,6 @@ export async function openPage(executablePath: string): Promise<{ readonly brows
   });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
-  // Once a page has no route, Playwright passes the requests on that a handler still works on, and its answer fails.
-  await page.route(NO_REQUEST, (route) => route.fallback());
   return { browser, page };
 }
 
@@ -82,6 +77,12 @@ export async function resize(page: Page, width: number, height: number): Promise
   await page.waitForFunction(`innerWidth === ${width}`);
   await page.evaluate(IS_DRAWN);
 }
+
+/**
+ * Takes a page's routes away once their handlers have ended. `page.unroute` would not wait for them: Playwright would
+ * pass on the requests that they work on, and their answers would fail.
+ */
+export const unroute = (page: Page): Promise<void> => page.unrouteAll({ behavior: 'wait' });
 
 /** Stops the page's clock, and returns a function that lets it go on. */
 const STOP_CLOCK = `(() => {

@@ -172,7 +172,8 @@ class Thread {
     } finally {
       if (this.#extending === own) this.#extending = undefined;
     }
-    if (own === this.#openings) this.#loadWhatIsNear();
+    // Whoever has scrolled by then to where the frame before was causes no scroll event.
+    requestAnimationFrame(() => this.#loadWhatIsNear());
   }
 
   /** Adds a page at one end, in portions: the browser would need too long to lay it out at once. */
@@ -324,8 +325,7 @@ class Thread {
   }
 
   noteScroll(): void {
-    // The list counts as scrolled to its end until the user scrolls up, even if a loading picture has moved the end out
-    // of view.
+    // The list counts as at its end until the user scrolls up, even if a loading picture has moved the end away.
     this.#wasAtEnd = this.#isAtEnd() || (this.#wasAtEnd && this.#list.scrollTop >= this.#lastTop);
     this.#lastTop = this.#list.scrollTop;
     this.#loadWhatIsNear();

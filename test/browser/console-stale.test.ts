@@ -238,23 +238,20 @@ describe('a view that stays open', () => {
     // Approved elsewhere, and failed afterwards.
     let state = 'approved';
     type Approval = { readonly text: string | null; readonly state: string };
-    const undoDecided = await change<Approval[]>('**/approvals?*', (all) =>
+    await change<Approval[]>('**/approvals?*', (all) =>
       all.flatMap((one) => {
         if (one.text !== 'Elsewhere') return one;
         return [{ ...one, state, decided_by: 'owner', decided_at: new Date().toISOString() }];
       }),
     );
-    const undoHeld = await change<Approval[]>('**/approvals?state=held*', (all) =>
-      all.filter(({ text }) => text !== 'Elsewhere'),
-    );
+    await change<Approval[]>('**/approvals?state=held*', (all) => all.filter(({ text }) => text !== 'Elsewhere'));
     await pass(15_000);
     await card('Elsewhere').locator('.outcome', { hasText: 'Approved' }).waitFor();
     state = 'failed';
     await pass(15_000);
     await card('Elsewhere').locator('.outcome', { hasText: 'Failed' }).waitFor();
     await page.locator('#decided-list', { hasText: 'Failed' }).waitFor();
-    await undoHeld();
-    await undoDecided();
+    await unroute(page);
     await page.routeWebSocket(/\/api\/v1\/ws\?/, (stream) => void stream.connectToServer());
   });
 });
@@ -324,7 +321,7 @@ describe('the console says that there is nothing', () => {
     await twoPages('**/api/v1/conversations?*', [], 400);
     await signIn(there().key, '#/messages');
     await page.getByRole('button', { name: 'Unread' }).click();
-    await page.getByRole('heading', { name: 'Nothing new' }).waitFor({ timeout: 5000 });
+    await page.getByRole('heading', { name: 'Nothing new' }).waitFor();
     await page.unroute('**/api/v1/conversations?*');
     complaints.splice(0);
   });
